@@ -1,0 +1,54 @@
+# Every target sets up what it needs: a .venv made with the standard venv module and pip, and the compiled
+# kernels. The stamp file makes set-up happen only when pyproject.toml, setup.py or a kernel changed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KERNELS := $(wildcard src/samebits/kernels/*.pyx src/samebits/kernels/*.pxd)
+SETUP := pyproject.toml setup.py $(KERNELS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check parity chaos bench docs clean
+
+help:  ## show the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# What the demo needs: the package itself.
+$(VENV)/.stamp-run: $(SETUP) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# What the tests and checks need on top.
+$(VENV)/.stamp-dev: $(SETUP) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.stamp-run
+
+demo: $(VENV)/.stamp-run  ## count the sample corpus with 1 and with all workers; same digest
+	@$(BIN)/samebits demo
+
+test: $(VENV)/.stamp-dev  ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.stamp-dev  ## format, lint, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_public_api.py
+
+parity: $(VENV)/.stamp-dev  ## the same digest for every executor, worker count and hash seed
+	$(BIN)/python -m pytest -q tests/parity
+
+chaos: $(VENV)/.stamp-dev  ## inject faults and print what happened
+	$(BIN)/python -m tests.faults.chaos
+
+bench: $(VENV)/.stamp-dev  ## run the benchmarks against the peers (quick form)
+	$(BIN)/python -m benchmarks --quick
+
+docs: $(VENV)/.stamp-dev  ## regenerate docs/reference from the command line
+	$(BIN)/python -m samebits.cli.reference docs/reference/cli.md
+
+clean:  ## remove the environment and compiled kernels
+	rm -rf $(VENV) .bench build src/samebits.egg-info src/samebits/kernels/*.c src/samebits/kernels/*.so
