@@ -1,0 +1,201 @@
+"""Every error a user can meet.
+
+Each carries what happened with its values, and a ``hint``: what to type next. The command line prints both and
+exits with the class's ``exit_code``; library users catch the class and read its attributes::
+
+    SamebitsError
+    ├── ConfigError (also ValueError)   a setting is wrong                         exit 2
+    ├── InputError                      a file, line or offset cannot be used      exit 1
+    ├── TooManyBadRows                  more bad rows than --max-bad allows        exit 1
+    ├── PlanMismatch                    the journal belongs to another run         exit 1
+    ├── ShardFailed                     a task raised an exception                 exit 1
+    ├── WorkerLost                      a worker died, hung or ran out of memory   exit 1
+    ├── NotDeterministic                two runs of one shard differ               exit 3
+    ├── OutputExists                    the output is there already                exit 1
+    ├── OutputBusy                      another run holds the output               exit 1
+    ├── OutputFailed                    the output cannot be written (disk full)   exit 1
+    ├── ArtifactCorrupt                 a file is not what its manifest says       exit 3
+    ├── ParityError                     two results that must be equal differ      exit 3
+    ├── EnvironmentMismatch             another CPU type or library version        exit 1
+    ├── MissingExtra                    an optional dependency is not installed    exit 1
+    └── Interrupted                     Ctrl-C; finished parts are kept            exit 130
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ArtifactCorrupt",
+    "ConfigError",
+    "EnvironmentMismatch",
+    "InputError",
+    "Interrupted",
+    "MissingExtra",
+    "NotDeterministic",
+    "OutputBusy",
+    "OutputExists",
+    "OutputFailed",
+    "ParityError",
+    "PlanMismatch",
+    "SamebitsError",
+    "ShardFailed",
+    "TooManyBadRows",
+    "WorkerLost",
+    "did_you_mean",
+]
+
+
+class SamebitsError(Exception):
+    """Base of all errors raised on purpose.
+
+    Attributes:
+        hint: What to type or change next; empty when the message says it all.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by state: subclasses take other arguments than ``args`` holds."""
+        return _rebuild, (type(self), self.__dict__)
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+
+def _rebuild(cls: type[SamebitsError], state: dict[str, object]) -> SamebitsError:
+    error = cls.__new__(cls)
+    error.__dict__.update(state)
+    error.args = (state["message"],)
+    return error
+
+
+class ConfigError(SamebitsError, ValueError):
+    """A setting has a wrong name, type or value."""
+
+    exit_code = 2
+
+
+class InputError(SamebitsError):
+    """An input cannot be used.
+
+    Attributes:
+        path: The file, as the user named it.
+        line: One-based line number, when known.
+        offset: Byte offset in the (decompressed) file, when known.
+    """
+
+    def __init__(
+        self, message: str, *, path: str, line: int | None = None, offset: int | None = None, hint: str = ""
+    ) -> None:
+        where = path
+        if line is not None:
+            where += f", line {line}"
+        if offset is not None:
+            where += f", byte {offset}"
+        super().__init__(f"{where}: {message}", hint=hint)
+        self.path = path
+        self.line = line
+        self.offset = offset
+
+
+class TooManyBadRows(SamebitsError):
+    """More rows were unusable than ``max_bad`` allows; the first one is named."""
+
+
+class PlanMismatch(SamebitsError):
+    """A journal or artifact was made by another plan; both digests and the first differing field are named."""
+
+
+class ShardFailed(SamebitsError):
+    """A task raised; ``shard`` is the lowest failing index and ``remote_traceback`` the worker's own words."""
+
+    def __init__(self, message: str, *, shard: int, remote_traceback: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.shard = shard
+        self.remote_traceback = remote_traceback
+
+
+class WorkerLost(SamebitsError):
+    """A worker was killed, stopped answering or ran out of memory.
+
+    Attributes:
+        shard: Index of the shard it had in hand, or None when none is known.
+        reason: What is known of the cause, e.g. ``"killed by SIGKILL"``.
+    """
+
+    def __init__(self, message: str, *, shard: int | None = None, reason: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.shard = shard
+        self.reason = reason
+
+
+class NotDeterministic(SamebitsError):
+    """Two runs of one shard gave different digests, so no result could be trusted."""
+
+    exit_code = 3
+
+
+class OutputExists(SamebitsError):
+    """The output folder exists and ``overwrite`` was not asked for."""
+
+
+class OutputBusy(SamebitsError):
+    """Another run holds the lock of this output."""
+
+
+class OutputFailed(SamebitsError):
+    """The output or journal could not be written: disk full, read-only folder, no permission."""
+
+
+class ArtifactCorrupt(SamebitsError):
+    """A file of an artifact is missing, damaged or not listed; names file, expected and found."""
+
+    exit_code = 3
+
+
+class ParityError(SamebitsError):
+    """Two results that must be equal are not; names the first difference."""
+
+    exit_code = 3
+
+
+class EnvironmentMismatch(SamebitsError):
+    """A floating-point run was made on another CPU type or library version."""
+
+
+class MissingExtra(SamebitsError):
+    """An optional dependency is not installed; the hint is the install line."""
+
+    def __init__(self, package: str, *, extra: str, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the package {package!r}, which is not installed",
+            hint=f"pip install 'samebits[{extra}]'",
+        )
+        self.package = package
+        self.extra = extra
+
+
+class Interrupted(SamebitsError):
+    """Ctrl-C; finished parts are kept and the hint says how to go on."""
+
+    exit_code = 130
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Say which known name was probably meant.
+
+    >>> did_you_mean("wrods", ["words", "chars"])
+    "did you mean 'words'?"
+    >>> did_you_mean("xyz", ["words", "chars"])
+    'known: chars, words'
+    """
+    options = sorted(known)
+    close = difflib.get_close_matches(name, options, n=1)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(options)
