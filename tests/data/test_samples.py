@@ -10,6 +10,7 @@ import pytest
 SAMPLES = Path(str(files("samebits") / "samples"))
 FILES = sorted(SAMPLES.glob("*.txt"))
 FEWEST_LINES = 60
+FEWEST_LANGUAGES = 20
 
 
 def lines_of(path: Path) -> list[str]:
@@ -20,8 +21,8 @@ def lines_of(path: Path) -> list[str]:
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
-def test_there_are_sample_texts():
-    assert FILES != []
+def test_there_are_sample_texts_in_at_least_twenty_languages():
+    assert len(FILES) >= FEWEST_LANGUAGES
 
 
 @each_file
