@@ -1,0 +1,148 @@
+"""Plain data as canonical bytes: what parts, journals and digests are made of.
+
+A *part* may hold None, bool, int, float, str, bytes, list, tuple, dict with str keys and NumPy arrays of numbers,
+nested as you like. One value has one encoding: dict keys are sorted, floats are written in hexadecimal, arrays are
+C-contiguous and little-endian. So ``sha256(encode(x))`` identifies ``x``, and decoding never runs code (no pickle).
+
+Layout: ``SBP1``, length of the head (8 bytes, little-endian), head (JSON), then the buffers it refers to, in order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["decode", "encode", "encode_pieces"]
+
+MAGIC = b"SBP1"
+HEAD_AT = 12  # magic and the head's length
+ARRAY_KINDS = "biufS"  # bool, integers, floats, fixed-size bytes: nothing that holds objects
+Buffer = bytes | memoryview
+
+
+def encode_pieces(value: Any) -> Iterator[Buffer]:
+    """Yield the encoding in pieces, without copying large buffers.
+
+    Raises:
+        TypeError: if the value is not plain data; names the type and where it is.
+    """
+    buffers: list[Buffer] = []
+    head = json.dumps(_pack(value, buffers, "part"), separators=(",", ":")).encode("ascii")
+    yield MAGIC + len(head).to_bytes(8, "little")
+    yield head
+    yield from buffers
+
+
+def encode(value: Any) -> bytes:
+    """Return the canonical encoding of plain data.
+
+    >>> decode(encode({"b": (1, 2.5), "a": b"x"}))
+    {'a': b'x', 'b': (1, 2.5)}
+    """
+    return b"".join(encode_pieces(value))
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """Return the value that ``encode`` was given; arrays are read-only views of ``data``.
+
+    Raises:
+        ValueError: if the bytes are not one whole encoding.
+    """
+    view = memoryview(data)
+    if len(view) < HEAD_AT or view[:4] != MAGIC:
+        raise ValueError("not an encoded part")
+    stop = HEAD_AT + int.from_bytes(view[4:HEAD_AT], "little")
+    if stop > len(view):
+        raise ValueError("encoded part is cut short")
+    reader = _Reader(view, stop)
+    value = reader.unpack(json.loads(bytes(view[HEAD_AT:stop])))
+    if reader.offset != len(view):
+        raise ValueError("encoded part has bytes left over")
+    return value
+
+
+def _pack(value: Any, buffers: list[Buffer], where: str) -> Any:
+    kind = type(value)
+    if kind in (type(None), bool, int, str):
+        return value
+    if kind is float:
+        return {"f": value.hex()}
+    if kind is bytes:
+        buffers.append(value)
+        return {"b": len(value)}
+    if kind is list:
+        return [_pack(item, buffers, f"{where}[{i}]") for i, item in enumerate(value)]
+    if kind is tuple:
+        return {"t": [_pack(item, buffers, f"{where}[{i}]") for i, item in enumerate(value)]}
+    if kind is dict:
+        keys = sorted(_str_key(key, where) for key in value)
+        return {"d": [[key, _pack(value[key], buffers, f"{where}[{key!r}]")] for key in keys]}
+    if isinstance(value, np.ndarray):
+        return _pack_array(value, buffers, where)
+    raise _refusal(kind, where)
+
+
+def _pack_array(array: np.ndarray[Any, Any], buffers: list[Buffer], where: str) -> Any:
+    if array.dtype.kind not in ARRAY_KINDS:
+        raise _refusal(array.dtype.type, where)
+    flat = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(-1)
+    buffers.append(flat.view(np.uint8).data if flat.size else b"")
+    return {"a": [flat.dtype.str, list(array.shape)]}
+
+
+def _str_key(key: Any, where: str) -> str:
+    if type(key) is not str:
+        raise TypeError(f"{where} has the key {key!r}, but keys of a part must be str")
+    return key
+
+
+def _refusal(kind: type, where: str) -> TypeError:
+    return TypeError(
+        f"{where} is a {kind.__module__}.{kind.__qualname__}, but a part must be plain data: None, bool, int, "
+        "float, str, bytes, list, tuple, dict with str keys or a NumPy array of numbers"
+    )
+
+
+class _Reader:
+    """Walks the head and takes each buffer in order."""
+
+    def __init__(self, view: memoryview, offset: int) -> None:
+        self.view = view
+        self.offset = offset
+
+    def take(self, num_bytes: int) -> memoryview:
+        stop = self.offset + num_bytes
+        if num_bytes < 0 or stop > len(self.view):
+            raise ValueError("encoded part is cut short")
+        piece = self.view[self.offset : stop]
+        self.offset = stop
+        return piece
+
+    def unpack(self, node: Any) -> Any:
+        match node:
+            case list():
+                return [self.unpack(item) for item in node]
+            case {"f": str(text)}:
+                return float.fromhex(text)
+            case {"b": int(size)}:
+                return bytes(self.take(size))
+            case {"t": list(items)}:
+                return tuple(self.unpack(item) for item in items)
+            case {"d": list(items)}:
+                return {str(key): self.unpack(item) for key, item in items}
+            case {"a": [str(dtype), list(shape)]}:
+                return self.array(np.dtype(dtype), tuple(int(n) for n in shape))
+            case dict():
+                raise ValueError("unknown tag in an encoded part")
+        return node
+
+    def array(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        if dtype.kind not in ARRAY_KINDS or any(n < 0 for n in shape):
+            raise ValueError("array of an unsafe type or shape in an encoded part")
+        num_items = 1
+        for n in shape:
+            num_items *= n
+        return np.frombuffer(self.take(num_items * dtype.itemsize), dtype=dtype).reshape(shape)

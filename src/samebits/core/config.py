@@ -1,0 +1,196 @@
+"""Settings from one definition: a frozen dataclass field is a flag, a variable, a TOML key and a line of documentation.
+
+A job's ``Config`` holds everything that may change the result. It is digested and saved in the artifact, except fields
+marked ``location=True``: where the input lies is an accident; what it contains is in the input digest.
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class CountConfig:
+        inputs: tuple[str, ...] = option((), help="files to count", location=True)
+        n: int = option(1, help="length of the n-grams")
+
+Values are looked up in this order: flag, environment variable, TOML file, default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union
+
+from samebits.core.digest import digest_of
+from samebits.errors import ConfigError, InputError, did_you_mean
+
+__all__ = [
+    "Setting",
+    "config_digest",
+    "environment_layer",
+    "make_config",
+    "option",
+    "read_toml",
+    "saved_fields",
+    "settings_of",
+]
+
+T = TypeVar("T")
+METADATA_KEY = "samebits"
+TRUE_WORDS = ("1", "true", "yes", "on")
+FALSE_WORDS = ("0", "false", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a Config or of RunOptions, as flags, variables and documentation need it."""
+
+    name: str
+    kind: type
+    default: Any
+    help: str
+    short: str
+    choices: tuple[str, ...]
+    location: bool
+    optional: bool
+    many: bool
+    metavar: str
+
+    @property
+    def flag(self) -> str:
+        """Long flag, e.g. ``--min-count``."""
+        return "--" + self.name.replace("_", "-")
+
+
+def option(
+    default: Any,
+    *,
+    help: str,  # noqa: A002 - the word click and argparse use
+    short: str = "",
+    location: bool = False,
+    metavar: str = "",
+) -> Any:
+    """Define a setting as a dataclass field.
+
+    Args:
+        default: Its value when nobody sets it.
+        help: One line, lower case, no full stop; shown by ``--help`` and in the reference.
+        short: Short flag, e.g. ``"-w"``.
+        location: True for paths: never digested, never in the artifact.
+        metavar: Placeholder in the help, e.g. ``"N|auto"``.
+    """
+    extra = {"help": help, "short": short, "location": location, "metavar": metavar}
+    return dataclasses.field(default=default, metadata={METADATA_KEY: extra})
+
+
+def settings_of(cls: type) -> tuple[Setting, ...]:
+    """Return the settings of a dataclass in the order of definition."""
+    hints = typing.get_type_hints(cls)
+    return tuple(_setting(field, hints[field.name]) for field in dataclasses.fields(cls))
+
+
+def _setting(field: dataclasses.Field[Any], hint: Any) -> Setting:
+    extra = field.metadata[METADATA_KEY]
+    optional, many, choices = False, False, ()
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        optional = True
+        hint = next(arg for arg in typing.get_args(hint) if arg is not type(None))
+    if typing.get_origin(hint) is tuple:
+        many, hint = True, typing.get_args(hint)[0]
+    if typing.get_origin(hint) is Literal:
+        choices, hint = typing.get_args(hint), str
+    return Setting(field.name, hint, field.default, choices=choices, optional=optional, many=many, **extra)
+
+
+def make_config(cls: type[T], *layers: Mapping[str, Any], where: str = "") -> T:
+    """Build a Config from layers of values; the first layer that has a name wins.
+
+    Raises:
+        ConfigError: for an unknown name ("did you mean"), a wrong type or a value that is not a choice.
+    """
+    settings = {setting.name: setting for setting in settings_of(cls)}
+    values: dict[str, Any] = {}
+    for layer in reversed(layers):
+        for key, value in layer.items():
+            name = key.replace("-", "_")
+            if name not in settings:
+                raise ConfigError(f"unknown setting {key!r}{where}", hint=did_you_mean(name, settings))
+            values[name] = _coerce(settings[name], value)
+    return cls(**values)
+
+
+def _coerce(setting: Setting, value: Any) -> Any:
+    if value is None and setting.optional:
+        return None
+    if setting.many:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list | tuple):
+            raise ConfigError(f"{setting.flag} takes a list, not {value!r}")
+        return tuple(_coerce_one(setting, item) for item in items)
+    return _coerce_one(setting, value)
+
+
+def _coerce_one(setting: Setting, value: Any) -> Any:
+    if setting.choices and value not in setting.choices:
+        raise ConfigError(f"{setting.flag} is {value!r}", hint=did_you_mean(str(value), setting.choices))
+    if setting.kind is bool:
+        return _to_bool(setting, value)
+    if setting.kind is float and type(value) is int:
+        return float(value)
+    if type(value) is setting.kind:
+        return value
+    if isinstance(value, str) or (setting.kind is str and type(value) is int):
+        try:
+            return setting.kind(value)
+        except ValueError:
+            pass
+    raise ConfigError(f"{setting.flag} takes {_kind_name(setting.kind)}, not {value!r}")
+
+
+def _to_bool(setting: Setting, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() in TRUE_WORDS:
+        return True
+    if str(value).lower() in FALSE_WORDS:
+        return False
+    raise ConfigError(f"{setting.flag} takes true or false, not {value!r}")
+
+
+def _kind_name(kind: type) -> str:
+    return {int: "a whole number", float: "a number", str: "text"}[kind]
+
+
+def environment_layer(cls: type, prefix: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings given as variables, e.g. ``SAMEBITS_COUNT_N=2`` with prefix ``SAMEBITS_COUNT_``."""
+    names = {prefix + setting.name.upper(): setting.name for setting in settings_of(cls)}
+    return {name: environ[variable] for variable, name in names.items() if variable in environ}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of settings.
+
+    Raises:
+        InputError: if it is missing or not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            "no such file", path=str(path), hint="give the path of a TOML file to --config"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid TOML: {error}", path=str(path)) from None
+
+
+def saved_fields(config: Any) -> dict[str, Any]:
+    """Return what is digested and saved: every field that is not a location, tuples as lists."""
+    kept = [setting for setting in settings_of(type(config)) if not setting.location]
+    values = {setting.name: getattr(config, setting.name) for setting in kept}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def config_digest(config: Any) -> str:
+    """Return the digest of everything in a Config that may change the result."""
+    return digest_of(saved_fields(config))

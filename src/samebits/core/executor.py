@@ -1,0 +1,85 @@
+"""The port between what is computed and where: "take a shard, give a future". Everything else is the engine's.
+
+Every engine underneath (a thread pool, loky, Dask, Ray) delivers at least once and in any order. So order, retry,
+journal and resume live in ``engine.py``, and an executor stays small enough to be one file.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from samebits.core.plan import Shard
+from samebits.errors import SamebitsError
+
+__all__ = ["Done", "Executor", "Failed", "Handle", "Outcome", "Task"]
+
+
+class Task(Protocol):
+    """What is done with one shard: a module-level frozen dataclass, so that plain pickle carries it."""
+
+    def __call__(self, shard: Shard, state: Any, /) -> Any:
+        """Return the part, as plain data; must depend on nothing but its arguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A published state: ``value`` where workers share memory, else ``path`` of a file that workers load once."""
+
+    value: Any = None
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A finished shard. ``part`` is the value itself, or its encoding when ``encoded``."""
+
+    index: int
+    part: Any
+    encoded: bool
+    digest: str
+    started: float
+    seconds: float
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A shard whose task raised. ``error`` is set when the task raised one of our own errors on purpose."""
+
+    index: int
+    summary: str
+    remote_traceback: str
+    error: SamebitsError | None
+
+
+Outcome = Done | Failed
+
+
+class Executor(Protocol):
+    """Where tasks run.
+
+    A future resolves to Done or Failed. If its worker was lost it raises WorkerLost: with ``shard`` set when that
+    worker had this shard in hand, without when the shard was only a bystander of a broken pool.
+    """
+
+    name: str
+    workers: int
+
+    def publish(self, state: Any) -> Handle:
+        """Make a state available to all workers, once."""
+        ...
+
+    def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
+        """Start one shard; returns at once (serial executors may run it first)."""
+        ...
+
+    def recover(self, workers: int) -> None:
+        """Make submitting possible again after WorkerLost, with this many workers."""
+        ...
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Release everything; with ``cancel`` do not wait for running shards."""
+        ...

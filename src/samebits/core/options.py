@@ -1,0 +1,54 @@
+"""RunOptions: everything that may never change the result. No plan, task or artifact ever sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from samebits.core.config import option
+from samebits.errors import ConfigError
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a result is computed. Any two RunOptions give the same bits."""
+
+    workers: str = option("auto", help="number of workers, or auto", short="-w", metavar="N|auto")
+    executor: str = option(
+        "auto",
+        help="where tasks run: serial, threads, processes; auto takes the job's own",
+        short="-x",
+        metavar="NAME",
+    )
+    address: str = option("", help="address of a running cluster, for executors that have one", metavar="URL")
+    resume: bool = option(True, help="continue an interrupted run of the same plan")
+    overwrite: bool = option(False, help="replace an existing output")
+    max_bad: str = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")
+    retries: int = option(3, help="how often a shard is tried again after its worker was lost", metavar="N")
+    stall_timeout: float = option(
+        60.0, help="seconds without a sign of life before a worker counts as lost", metavar="S"
+    )
+    recheck: int = option(0, help="run every Nth shard twice and compare; 0 is off", metavar="N")
+    stage_workers: tuple[str, ...] = option(
+        (), help="fewer workers for a stage, e.g. read=2,fold=1", metavar="STAGE=N"
+    )
+    pin_cores: bool = option(False, help="tie each worker process to one core")
+
+    def num_workers(self) -> int | None:
+        """Return the number asked for, or None for ``auto``."""
+        if self.workers == "auto":
+            return None
+        if not self.workers.isdecimal() or int(self.workers) < 1:
+            raise ConfigError(f"--workers is {self.workers!r}", hint="give a whole number from 1 up, or auto")
+        return int(self.workers)
+
+    def stage_caps(self) -> dict[str, int]:
+        """Return the largest number of workers for each named stage."""
+        caps = {}
+        for item in self.stage_workers:
+            stage, sign, number = item.partition("=")
+            if not sign or not number.isdecimal() or int(number) < 1:
+                raise ConfigError(f"--stage-workers has {item!r}", hint="write it like read=2,fold=1")
+            caps[stage] = int(number)
+        return caps

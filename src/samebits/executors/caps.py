@@ -1,0 +1,41 @@
+"""One math thread inside every task, in the serial executor too, so that arithmetic never depends on the machine.
+
+Libraries read these variables when they are imported, so child processes get them in their environment before they
+start; the driver gets them at the start of the command line. For a library that is loaded already (samebits used from a
+notebook), ``one_math_thread`` asks the running thread pools themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["THREAD_CAPS", "cap_threads", "one_math_thread"]
+
+THREAD_CAPS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "ARROW_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+}
+
+
+def cap_threads() -> None:
+    """Set the variables for this process and all it starts; call before importing NumPy or torch."""
+    os.environ.update(THREAD_CAPS)
+
+
+@contextmanager
+def one_math_thread() -> Iterator[None]:
+    """Hold every loaded BLAS and OpenMP pool to one thread for a while."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield

@@ -1,0 +1,51 @@
+"""Fixtures for all tests, and two guards: no test leaves a child process or a changed environment behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+REPO = Path(__file__).resolve().parent.parent
+SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def repo() -> Path:
+    """The root of the checkout."""
+    return REPO
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Real text kept outside the repository; tests that need it are skipped where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"no shared data at {SHARED_DATA}; set SAMEBITS_SHARED_DATA to its folder")
+    return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def _no_leftovers() -> Iterator[None]:
+    before = dict(os.environ)
+    children_before = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    variables = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
+    before.pop("PYTEST_CURRENT_TEST", None)
+    assert variables == before, "the test changed environment variables"
+    left = [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if child.pid not in children_before and not _is_helper(child)
+    ]
+    assert left == [], "the test left child processes running"
+
+
+def _is_helper(child: psutil.Process) -> bool:
+    """Tell loky's and multiprocessing's own resource trackers, which live as long as the interpreter."""
+    try:
+        return "resource_tracker" in " ".join(child.cmdline()) or child.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
