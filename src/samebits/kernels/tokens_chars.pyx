@@ -1,0 +1,142 @@
+"""Bytes and characters to ids, and UTF-8 slices to Python strings.
+
+Texts come as one UTF-8 buffer with ``starts`` and ``stops``; row ``i`` is ``buffer[starts[i]:stops[i]]``.
+Ids come out as one flat array with ``n + 1`` offsets. The readers promise valid UTF-8; a broken sequence is
+still safe here: its first byte counts as one unknown character, nothing is read past the row's end.
+"""
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+import numpy as np
+
+
+cdef inline uint32_t next_char(const uint8_t* p, const uint8_t* end, int* width) noexcept nogil:
+    """Decode one character; 0xFFFFFFFF for a broken sequence."""
+    cdef uint32_t c = p[0]
+    cdef int more, i
+    if c < 0x80:
+        width[0] = 1
+        return c
+    if 0xC2 <= c <= 0xDF:
+        more, c = 1, c & 0x1F
+    elif 0xE0 <= c <= 0xEF:
+        more, c = 2, c & 0x0F
+    elif 0xF0 <= c <= 0xF4:
+        more, c = 3, c & 0x07
+    else:
+        width[0] = 1
+        return 0xFFFFFFFF
+    width[0] = 1
+    if end - p <= more:
+        return 0xFFFFFFFF
+    for i in range(1, more + 1):
+        if (p[i] & 0xC0) != 0x80:
+            return 0xFFFFFFFF
+        c = (c << 6) | (p[i] & 0x3F)
+    width[0] = more + 1
+    return c if c < 0x110000 else 0xFFFFFFFF
+
+
+def check_rows(Py_ssize_t size, const int64_t[::1] starts, const int64_t[::1] stops):
+    """Raise unless every row lies inside a buffer of ``size`` bytes; returns the total number of bytes."""
+    cdef Py_ssize_t i, n = starts.shape[0]
+    cdef int64_t total = 0
+    if stops.shape[0] != n:
+        raise ValueError(f"{n} starts but {stops.shape[0]} stops")
+    for i in range(n):
+        if starts[i] < 0 or stops[i] < starts[i] or stops[i] > size:
+            raise ValueError(f"row {i} is [{starts[i]}, {stops[i]}) in a buffer of {size}")
+        total += stops[i] - starts[i]
+    return total
+
+
+def bytes_to_ids(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+    """One id per byte, equal to the byte. Returns (ids, offsets)."""
+    cdef Py_ssize_t i, j, k = 0, n = starts.shape[0]
+    ids = np.empty(check_rows(buffer.shape[0], starts, stops), np.uint32)
+    offsets = np.zeros(n + 1, np.int64)
+    cdef uint32_t[::1] out = ids
+    cdef int64_t[::1] ends = offsets
+    with nogil:
+        for i in range(n):
+            for j in range(starts[i], stops[i]):
+                out[k] = buffer[j]
+                k += 1
+            ends[i + 1] = k
+    return ids, offsets
+
+
+def chars_to_ids(
+    const uint8_t[::1] buffer,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
+    const int32_t[::1] table,
+    uint32_t unknown,
+):
+    """One id per character by a table over all 0x110000 code points (-1: unknown).
+
+    Returns (ids, offsets, number of unknown characters).
+    """
+    cdef Py_ssize_t i, k = 0, n = starts.shape[0]
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef uint32_t c
+    cdef int32_t found
+    cdef int width = 0
+    cdef int64_t missing = 0
+    if table.shape[0] != 0x110000:
+        raise ValueError(f"the table has {table.shape[0]} entries, not {0x110000}")
+    ids = np.empty(check_rows(buffer.shape[0], starts, stops), np.uint32)
+    offsets = np.zeros(n + 1, np.int64)
+    cdef uint32_t[::1] out = ids
+    cdef int64_t[::1] ends = offsets
+    with nogil:
+        for i in range(n):
+            p = &buffer[0] + starts[i] if stops[i] > starts[i] else NULL
+            end = p + (stops[i] - starts[i])
+            while p < end:
+                c = next_char(p, end, &width)
+                found = table[c] if c < 0x110000 else -1
+                if found < 0:
+                    missing += 1
+                    out[k] = unknown
+                else:
+                    out[k] = <uint32_t>found
+                k += 1
+                p += width
+            ends[i + 1] = k
+    return ids[:k], offsets, missing
+
+
+def count_chars(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+    """How often each code point occurs: int64 array of 0x110000 counts (broken sequences are not counted)."""
+    cdef Py_ssize_t i, n = starts.shape[0]
+    cdef const uint8_t* p
+    cdef const uint8_t* end
+    cdef uint32_t c
+    cdef int width = 0
+    check_rows(buffer.shape[0], starts, stops)
+    counts = np.zeros(0x110000, np.int64)
+    cdef int64_t[::1] out = counts
+    with nogil:
+        for i in range(n):
+            p = &buffer[0] + starts[i] if stops[i] > starts[i] else NULL
+            end = p + (stops[i] - starts[i])
+            while p < end:
+                c = next_char(p, end, &width)
+                if c < 0x110000:
+                    out[c] += 1
+                p += width
+    return counts
+
+
+def rows_to_strings(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+    """The rows as Python strings, for libraries that take nothing else."""
+    cdef Py_ssize_t i, n = starts.shape[0]
+    check_rows(buffer.shape[0], starts, stops)
+    cdef list rows = [""] * n
+    for i in range(n):
+        if stops[i] > starts[i]:
+            rows[i] = PyUnicode_DecodeUTF8(<const char*>&buffer[starts[i]], stops[i] - starts[i], NULL)
+    return rows

@@ -1,0 +1,67 @@
+"""Which rows go to validation, and in which order rows stand: pure functions of (seed, row number).
+
+NumPy's generators promise no stable stream across versions, and a stored permutation costs 8 bytes a row. Both
+functions here are fixed integer arithmetic: the same on every machine, with random access and no memory.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+import numpy as np
+
+cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15
+cdef int ROUNDS = 4
+
+
+cdef inline uint64_t mix(uint64_t z) noexcept nogil:
+    """The finalizer of splitmix64: every input bit reaches every output bit."""
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+def hash_rows(uint64_t seed, const int64_t[::1] rows):
+    """Hash row numbers with a seed: uniform 64-bit values, one per row."""
+    cdef Py_ssize_t i, n = rows.shape[0]
+    result = np.empty(n, np.uint64)
+    cdef uint64_t[::1] out = result
+    cdef uint64_t start = mix(seed + GOLDEN)
+    with nogil:
+        for i in range(n):
+            out[i] = mix(start + (<uint64_t>rows[i] + 1) * GOLDEN)
+    return result
+
+
+def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
+    """Map slots to rows by a permutation of ``range(size)`` keyed by the seed.
+
+    A four-round Feistel network permutes the next even power of two at or above ``size``; results outside are
+    put through again until they fall inside (at most four times on average), which keeps it a bijection.
+    Slots must lie in ``range(size)``.
+    """
+    cdef Py_ssize_t i, n = slots.shape[0]
+    cdef int j, half = 1
+    cdef uint64_t value, left, right, swap, low
+    cdef uint64_t[4] keys
+    result = np.empty(n, np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(n):
+        if slots[i] < 0 or <uint64_t>slots[i] >= size:
+            raise ValueError(f"slot {slots[i]} is outside range({size})")
+    while half < 32 and (<uint64_t>1 << (2 * half)) < size:
+        half += 1
+    low = (<uint64_t>1 << half) - 1
+    for j in range(ROUNDS):
+        keys[j] = mix(mix(seed) + <uint64_t>(j + 1) * GOLDEN)
+    with nogil:
+        for i in range(n):
+            value = <uint64_t>slots[i]
+            while True:
+                left, right = value >> half, value & low
+                for j in range(ROUNDS):
+                    swap = left ^ (mix(right + keys[j]) & low)
+                    left, right = right, swap
+                value = (left << half) | right
+                if value < size:
+                    break
+            out[i] = <int64_t>value
+    return result
