@@ -21,17 +21,17 @@ def lines_of(path: Path) -> list[str]:
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
-def test_there_are_sample_texts_in_at_least_twenty_languages():
+def test_there_are_sample_texts_in_at_least_twenty_languages() -> None:
     assert len(FILES) >= FEWEST_LANGUAGES
 
 
 @each_file
-def test_the_file_is_named_by_a_two_letter_language_code(path: Path):
+def test_the_file_is_named_by_a_two_letter_language_code(path: Path) -> None:
     assert re.fullmatch(r"[a-z]{2}", path.stem)
 
 
 @each_file
-def test_the_bytes_are_utf8_without_mark_or_carriage_return_and_end_in_one_newline(path: Path):
+def test_the_bytes_are_utf8_without_mark_or_carriage_return_and_end_in_one_newline(path: Path) -> None:
     text = path.read_bytes().decode("utf-8")
     assert "\ufeff" not in text
     assert "\r" not in text
@@ -40,13 +40,13 @@ def test_the_bytes_are_utf8_without_mark_or_carriage_return_and_end_in_one_newli
 
 
 @each_file
-def test_the_text_is_nfc(path: Path):
+def test_the_text_is_nfc(path: Path) -> None:
     wrong = [line for line in lines_of(path) if line != unicodedata.normalize("NFC", line)]
     assert wrong == []
 
 
 @each_file
-def test_no_line_is_blank_or_has_space_around_it_or_control_characters(path: Path):
+def test_no_line_is_blank_or_has_space_around_it_or_control_characters(path: Path) -> None:
     lines = lines_of(path)
     assert [line for line in lines if not line.strip()] == []
     assert [line for line in lines if line != line.strip()] == []
@@ -54,11 +54,11 @@ def test_no_line_is_blank_or_has_space_around_it_or_control_characters(path: Pat
 
 
 @each_file
-def test_there_are_enough_distinct_lines(path: Path):
+def test_there_are_enough_distinct_lines(path: Path) -> None:
     assert len(set(lines_of(path))) >= FEWEST_LINES
 
 
-def test_no_line_is_there_twice_within_or_across_files():
+def test_no_line_is_there_twice_within_or_across_files() -> None:
     first_seen: dict[str, str] = {}
     twice: list[tuple[str, str, str]] = []
     for path in FILES:
@@ -70,5 +70,5 @@ def test_no_line_is_there_twice_within_or_across_files():
 
 
 @each_file
-def test_the_readme_names_the_language(path: Path):
+def test_the_readme_names_the_language(path: Path) -> None:
     assert f"`{path.stem}`" in (SAMPLES / "README.md").read_text(encoding="utf-8")
