@@ -1,0 +1,120 @@
+"""Files read in fixed blocks, each checked against the digest taken when the run was planned.
+
+Every input is hashed once, at plan time, in blocks of 256 KiB on a grid that starts at byte 0. Every later read
+goes through a ``VerifiedFile``, which reads whole blocks and compares each with its planned digest. So each byte
+a task uses is a byte the plan has seen: an input that changed meanwhile is refused with its name and offset, and
+no time stamp has to be trusted. Why xxh3-128 and why this grid: docs/decisions/input-digests.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from io import BytesIO, FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xxhash
+
+from samebits.errors import InputError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+
+__all__ = ["BLOCK_BYTES", "DIGEST_BYTES", "VerifiedFile", "hash_blocks"]
+
+# Small enough that checking the blocks around a cell's two borders costs little (2 of 34 for a cell of 8 MiB),
+# large enough that the table is 16 bytes in 262,144: 64 MB for a terabyte.
+BLOCK_BYTES = 1 << 18
+DIGEST_BYTES = 16
+# Blocks taken in one read(): 4 MiB keeps the number of system calls low and stays within most caches.
+READ_BYTES = 16 * BLOCK_BYTES
+
+
+def hash_blocks(file: FileIO | BytesIO) -> Iterator[tuple[memoryview, bytes]]:
+    """Yield each block of an unbuffered file with its digest; the view is valid until the next one is asked for.
+
+    >>> import io
+    >>> [(len(block), digest.hex()[:8]) for block, digest in hash_blocks(io.BytesIO(b"abc"))]
+    [(3, '06b05ab6')]
+    """
+    # Not zeroed, so untouched pages cost nothing: files may be tiny.
+    buffer = np.empty(READ_BYTES, dtype=np.uint8).data
+    while filled := _fill(file, buffer):
+        for at in range(0, filled, BLOCK_BYTES):
+            block = buffer[at : min(at + BLOCK_BYTES, filled)]
+            yield block, xxhash.xxh3_128_digest(block)
+        if filled < READ_BYTES:
+            return
+
+
+def _fill(file: FileIO | BytesIO, view: memoryview) -> int:
+    """Read until the view is full or the file ends: one read() may give less."""
+    filled = 0
+    while filled < len(view) and (num := file.readinto(view[filled:])):
+        filled += num
+    return filled
+
+
+class VerifiedFile:
+    """One input, opened for reading; gives only bytes whose block has the planned digest.
+
+    Attributes:
+        size: Planned size in bytes.
+        origin: The input as the user named it, for messages.
+    """
+
+    def __init__(self, path: str, *, size: int, blocks: bytes, origin: str) -> None:
+        self.size = size
+        self.origin = origin
+        self._blocks = blocks
+        try:
+            self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115  # closed by __exit__
+        except OSError as error:
+            raise InputError(f"cannot be opened: {error.strerror}", path=origin) from error
+        found = os.fstat(self._file.fileno()).st_size
+        if found != size:
+            self._file.close()
+            raise self._changed(f"it has {found} bytes, it had {size}", min(found, size))
+
+    def __enter__(self) -> VerifiedFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def read_into(self, view: memoryview, start: int) -> None:
+        """Fill the view with the bytes from ``start``, which must be on the grid, in whole blocks or to the end."""
+        try:
+            self._file.seek(start)
+            filled = _fill(self._file, view)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", path=self.origin, offset=start) from error
+        if filled < len(view):
+            raise self._changed("it has become shorter", start + filled)
+        for at in range(0, filled, BLOCK_BYTES):
+            digest = xxhash.xxh3_128_digest(view[at : at + BLOCK_BYTES])
+            entry = (start + at) // BLOCK_BYTES * DIGEST_BYTES
+            if digest != self._blocks[entry : entry + DIGEST_BYTES]:
+                raise self._changed("other bytes are there now", start + at)
+
+    def read(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return the bytes of ``[start, stop)`` rounded out to the grid (``start`` must be on it) and to the end."""
+        stop = min(-(-stop // BLOCK_BYTES) * BLOCK_BYTES, self.size)
+        data = np.empty(max(stop - start, 0), dtype=np.uint8)
+        if data.size:
+            self.read_into(data.data, start)
+        return data
+
+    def _changed(self, what: str, offset: int) -> InputError:
+        return InputError(
+            f"the input changed after the run was planned: {what}",
+            path=self.origin,
+            offset=offset,
+            hint="let nothing write to the input while it is read, then start the command again",
+        )

@@ -1,0 +1,19 @@
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Buffer = bytes | bytearray | memoryview | NDArray[np.uint8]
+
+TEXT: Final = 0
+BLANK: Final = 1
+INVALID: Final = 2
+
+def find_newline(data: Buffer, start: int, stop: int) -> int: ...
+def line_start(data: Buffer, start: int, stop: int) -> int: ...
+def count_newlines(data: Buffer, start: int, stop: int) -> int: ...
+def split_lines(data: Buffer, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def classify_lines(
+    data: Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> NDArray[np.uint8]: ...
+def find_invalid(data: Buffer, start: int, stop: int) -> int: ...
