@@ -1,1 +1,27 @@
-"""WHICH: the jobs. Each is a file or folder of this package; its name is also the CLI group and the guide page."""
+"""WHICH: the jobs, behind one lazy table. A job's name is also its CLI group, its config table and its guide page."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from samebits.core.job import Job
+from samebits.errors import ConfigError, did_you_mean
+
+__all__ = ["JOBS", "get_job"]
+
+JOBS = {
+    "count": "samebits.jobs.count:JOB",
+}
+
+
+def get_job(name: str) -> Job:
+    """Return a job by name.
+
+    Raises:
+        ConfigError: for an unknown name.
+    """
+    if name not in JOBS:
+        raise ConfigError(f"unknown job {name!r}", hint=did_you_mean(name, JOBS))
+    module, _, attribute = JOBS[name].partition(":")
+    job: Job = getattr(import_module(module), attribute)
+    return job

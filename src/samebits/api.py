@@ -1,0 +1,223 @@
+"""Plan a job, run it, verify what it made: the library's front door, and all the command line calls.
+
+``run`` is the one place where WHAT (job, config) and WHERE (options) meet::
+
+    record = samebits.run("count", CountConfig(inputs=("book.txt",)), output="counts")
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from samebits.core import clock
+from samebits.core.config import saved_fields
+from samebits.core.engine import Engine
+from samebits.core.events import Observer, Warned, fan_out, ignore
+from samebits.core.executor import Executor
+from samebits.core.job import Job
+from samebits.core.options import RunOptions
+from samebits.core.plan import Plan
+from samebits.core.record import RunRecord, StageTimes
+from samebits.data.artifact import ArtifactWriter, check_output
+from samebits.data.bad_rows import BadRows
+from samebits.data.event_log import EventLog
+from samebits.data.journal import Journal, journal_folder
+from samebits.data.lock import OutputLock
+from samebits.errors import ConfigError, Interrupted, SamebitsError
+from samebits.executors import ExecutorOptions, make_executor
+from samebits.executors.caps import one_math_thread
+from samebits.executors.cores import Choice, choose_workers, look_at_machine
+from samebits.executors.environment import fingerprint
+from samebits.jobs import get_job
+
+__all__ = ["open_executor", "plan", "run"]
+
+
+def plan(job: str | Job, config: Any) -> Plan:
+    """Return what would be done, without doing it."""
+    return _job(job).plan(config)
+
+
+def run(
+    job: str | Job,
+    config: Any,
+    *,
+    output: str | Path,
+    options: RunOptions | None = None,
+    observer: Observer = ignore,
+    executor: Executor | None = None,
+) -> RunRecord:
+    """Run a job into an output folder, or continue an interrupted run of the same plan.
+
+    Args:
+        job: A job or its name.
+        config: What to compute.
+        output: The folder to make.
+        options: How to compute it; never changes the result.
+        observer: Told of every event.
+        executor: An executor of your own, e.g. one of ``samebits.testing``; closed by you.
+
+    Raises:
+        SamebitsError: one of its subclasses; finished parts are kept for the next call.
+    """
+    job, options, output = _job(job), options or RunOptions(), Path(output)
+    check_output(output, overwrite=options.overwrite)
+    folder = journal_folder(output)
+    lock = OutputLock(folder / "lock", output=output)
+    try:
+        planned = job.plan(config)
+        journal = Journal(folder, planned, resume=options.resume)
+        try:
+            session = _Session(job, planned, config, options, output, journal, observer)
+            record = session.run(executor)
+        finally:
+            journal.close()
+        journal.remove()
+        return record
+    except SamebitsError:
+        _drop_if_empty(folder)
+        raise
+    finally:
+        lock.release()
+
+
+def _job(job: str | Job) -> Job:
+    return get_job(job) if isinstance(job, str) else job
+
+
+def _drop_if_empty(folder: Path) -> None:
+    """Leave no folder behind when a run ends before its first part."""
+    log = folder / "log.jsonl"
+    if not (folder / "bad_rows.jsonl").exists() and (not log.exists() or log.stat().st_size == 0):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Session:
+    """One run from journal to record."""
+
+    def __init__(
+        self,
+        job: Job,
+        planned: Plan,
+        config: Any,
+        options: RunOptions,
+        output: Path,
+        journal: Journal,
+        observer: Observer,
+    ) -> None:
+        self.job = job
+        self.plan = planned
+        self.config = config
+        self.options = options
+        self.output = output
+        self.journal = journal
+        self.times = StageTimes()
+        self.log = EventLog()
+        self.observer = fan_out(self.times, self.log, observer)
+        self.started_at = clock.utc_now()
+        self.started = clock.seconds()
+
+    def run(self, executor: Executor | None) -> RunRecord:
+        bad_rows = BadRows(self.options.max_bad, spill=self.journal.folder / "bad_rows.jsonl")
+        out = ArtifactWriter(self.output, bad_rows)
+        try:
+            with (
+                open_executor(self.job, self.plan, self.options, executor) as (place, choice),
+                one_math_thread(),
+            ):
+                metrics = self.job.run(self.plan, self.config, self.engine(place), out)
+            return self.commit(out, place, choice, metrics)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "interrupted; finished parts are kept", hint="the same command continues"
+            ) from None
+        finally:
+            out.abandon()
+
+    def engine(self, executor: Executor) -> Engine:
+        if self.journal.num_parts:
+            self.observer(Warned(f"continuing: {self.journal.num_parts} finished parts found"))
+        return Engine(
+            executor,
+            observer=self.observer,
+            store=self.journal,
+            plan=self.plan,
+            retries=self.options.retries,
+            recheck=self.options.recheck,
+            stage_caps=self.options.stage_caps(),
+        )
+
+    def commit(
+        self, out: ArtifactWriter, place: Executor, choice: Choice, metrics: dict[str, Any]
+    ) -> RunRecord:
+        record: RunRecord | None = None
+
+        def finish(folder: Path, digest: str) -> None:
+            nonlocal record
+            record = self.record(digest, place, choice, metrics)
+            record.save(folder / "record.json")
+            self.log.save(folder / "events.jsonl")
+
+        out.commit(self.plan, saved_fields(self.config), finish=finish)
+        assert record is not None
+        return record
+
+    def record(self, digest: str, place: Executor, choice: Choice, metrics: dict[str, Any]) -> RunRecord:
+        return RunRecord(
+            job=self.job.name,
+            config=saved_fields(self.config),
+            inputs=tuple(
+                str(Path(path).resolve()) if Path(path).exists() else path for path in self.config.inputs
+            ),
+            plan_digest=self.plan.digest,
+            artifact_digest=digest,
+            executor=place.name,
+            workers=place.workers,
+            why_workers=choice.sentence,
+            started_at=self.started_at,
+            seconds=clock.seconds() - self.started,
+            stages=self.times.stages,
+            peak_rss=_peak_rss(),
+            metrics=metrics,
+            environment=fingerprint(),
+        )
+
+
+def _peak_rss() -> dict[str, int]:
+    """Return the largest resident memory in bytes of this process and of its largest child so far."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return {"driver": own * 1024, "largest_child": child * 1024}
+
+
+@contextmanager
+def open_executor(
+    job: Job, planned: Plan, options: RunOptions, given: Executor | None = None
+) -> Iterator[tuple[Executor, Choice]]:
+    """Open the executor that the options ask for, with the number of workers they lead to, and close it after."""
+    if given is not None:
+        yield given, Choice(given.workers, f"{given.workers} workers: executor given")
+        return
+    name = job.default_executor if options.executor == "auto" else options.executor
+    choice = choose_workers(
+        1 if name == "serial" else options.num_workers(),
+        num_shards=len(planned.shards),
+        machine=look_at_machine(),
+        bytes_per_worker=job.bytes_per_worker,
+    )
+    if options.address and name in ("serial", "threads", "processes"):
+        raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
+    executor = make_executor(
+        name, ExecutorOptions(choice.workers, options.address, options.stall_timeout, options.pin_cores)
+    )
+    try:
+        yield executor, choice
+    except BaseException:
+        executor.close(cancel=True)
+        raise
+    executor.close()

@@ -1,0 +1,255 @@
+"""Artifacts: folders that hold a result and nothing else. Same plan, same bytes, same digest.
+
+A writer fills a temporary sibling folder; ``commit`` writes the manifest, syncs and renames. So a folder with a manifest
+is whole, and a crash leaves no half of one. ``record.json`` and ``events.jsonl`` lie beside the manifest in the same
+folder but are not listed in it: they hold the accidents (time, workers, machine).
+
+A reader checks every file's size and sha256 before anything is used, and loading never runs code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from samebits.core.digest import canonical_json, digest_of_file
+from samebits.core.plan import Plan
+from samebits.data.bad_rows import BadRows
+from samebits.data.files import sync_folder, writing
+from samebits.errors import ArtifactCorrupt, InputError, OutputExists
+
+__all__ = [
+    "BESIDE",
+    "Artifact",
+    "ArtifactWriter",
+    "check_file",
+    "check_output",
+    "manifest_digest",
+    "open_artifact",
+]
+
+FORMAT = "samebits.artifact.v1"
+BESIDE = ("manifest.json", "record.json", "events.jsonl")
+
+
+class ArtifactWriter:
+    """Collects the files of one artifact.
+
+    Attributes:
+        bad_rows: Where a job reports rows it could not use.
+    """
+
+    def __init__(self, output: Path, bad_rows: BadRows) -> None:
+        self.output = output
+        self.bad_rows = bad_rows
+        self._partial = output.with_name(output.name + ".partial")
+        with writing(self._partial):
+            shutil.rmtree(self._partial, ignore_errors=True)
+            self._partial.mkdir(parents=True)
+
+    def path(self, name: str) -> Path:
+        """Return where a file is to be written, e.g. for a memory map; folders are made as needed."""
+        _check_name(name, self.output)
+        path = self._partial / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a file for writing; the caller closes it."""
+        return self.path(name).open("wb")
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write a whole file."""
+        with writing(self.output / name):
+            self.path(name).write_bytes(data)
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write canonical JSON."""
+        self.write_bytes(name, canonical_json(value))
+
+    def write_array(self, name: str, array: NDArray[Any]) -> None:
+        """Write a little-endian, C-contiguous ``.npy`` file of format 1.0, the same bytes from every NumPy."""
+        little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        with writing(self.output / name), self.open(name) as file:
+            npy.write_array(file, little, version=(1, 0), allow_pickle=False)
+
+    def commit(self, plan: Plan, config: dict[str, Any], *, finish: Callable[[Path, str], None]) -> str:
+        """Write the manifest and put the folder in its place; return the artifact's digest.
+
+        Args:
+            plan: What was done.
+            config: The saved fields of its Config.
+            finish: Writes the record into the folder, given its place and the digest, before it is renamed.
+        """
+        with writing(self.output):
+            self.bad_rows.write(self.path("bad_rows.jsonl"))
+            names = sorted(
+                p.relative_to(self._partial).as_posix() for p in self._partial.rglob("*") if p.is_file()
+            )
+            manifest: dict[str, Any] = {
+                "format": FORMAT,
+                "job": plan.job,
+                "job_version": plan.version,
+                "config": config,
+                "input_digest": plan.input_digest,
+                "files": {name: _describe(self._partial / name) for name in names},
+            }
+            manifest["digest"] = manifest_digest(manifest)
+            (self._partial / "manifest.json").write_bytes(canonical_json(manifest))
+            finish(self._partial, manifest["digest"])
+            self._put_in_place()
+        return str(manifest["digest"])
+
+    def _put_in_place(self) -> None:
+        for path in [*self._partial.rglob("*"), self._partial]:
+            descriptor = os.open(path, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+        old = self.output.with_name(self.output.name + ".old")
+        if self.output.exists():
+            self.output.rename(old)
+        self._partial.rename(self.output)
+        sync_folder(self.output.parent)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def check_output(output: Path, *, overwrite: bool) -> None:
+    """Refuse an output that is there already, or that is no folder of ours to replace.
+
+    Raises:
+        OutputExists: unless it is absent, an empty folder, or an artifact and ``overwrite`` is set.
+    """
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    if not output.is_dir() or not (output / "manifest.json").exists():
+        raise OutputExists(f"{output} exists and is not an artifact", hint="choose another output")
+    if not overwrite:
+        raise OutputExists(
+            f"{output} exists already", hint="add --overwrite to replace it, or choose another output"
+        )
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    return {"size": path.stat().st_size, "sha256": digest_of_file(path)}
+
+
+def manifest_digest(manifest: dict[str, Any]) -> str:
+    """Return the digest of everything a manifest says but the digest itself."""
+    return hashlib.sha256(canonical_json({k: v for k, v in manifest.items() if k != "digest"})).hexdigest()
+
+
+def _check_name(name: str, folder: Path) -> None:
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name or parts[-1] in BESIDE:
+        raise ArtifactCorrupt(f"{folder}: {name!r} is not a name an artifact may hold")
+
+
+class Artifact:
+    """A checked artifact, ready to be read."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @property
+    def digest(self) -> str:
+        """The artifact's digest."""
+        return str(self.manifest["digest"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The Config it was made with."""
+        return dict(self.manifest["config"])
+
+    @property
+    def files(self) -> dict[str, dict[str, Any]]:
+        """Name -> size and sha256."""
+        return dict(self.manifest["files"])
+
+    def path(self, name: str) -> Path:
+        """Return the place of a listed file."""
+        if name not in self.manifest["files"]:
+            raise ArtifactCorrupt(
+                f"{self.folder} has no file {name!r}", hint="it was made by another job or version"
+            )
+        return self.folder / name
+
+    def json(self, name: str) -> Any:
+        """Read a JSON file."""
+        return json.loads(self.path(name).read_bytes())
+
+    def array(self, name: str, *, mmap: bool = False) -> NDArray[Any]:
+        """Read a ``.npy`` file; never unpickles."""
+        loaded: NDArray[Any] = np.load(self.path(name), mmap_mode="r" if mmap else None, allow_pickle=False)
+        return loaded
+
+
+def open_artifact(
+    folder: Path | str, *, job: str | None = None, check: Literal["full", "sizes"] = "full"
+) -> Artifact:
+    """Open and check an artifact.
+
+    Args:
+        folder: Its place.
+        job: Refuse an artifact of another job.
+        check: ``full`` hashes every file; ``sizes`` is for token stores of many gigabytes.
+
+    Raises:
+        InputError: if there is no artifact.
+        ArtifactCorrupt: if anything differs from the manifest; names file, expected and found.
+    """
+    folder = Path(folder)
+    manifest = _read_manifest(folder)
+    if job is not None and manifest["job"] != job:
+        raise InputError(f"this is an artifact of {manifest['job']!r}, not of {job!r}", path=str(folder))
+    for name, expected in manifest["files"].items():
+        _check_name(name, folder)
+        check_file(folder, name, expected, check=check)
+    return Artifact(folder, manifest)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        hint = "give the folder that a samebits command wrote with -o"
+        raise InputError("no manifest.json here: not an artifact", path=str(folder), hint=hint) from None
+    except ValueError as error:
+        raise ArtifactCorrupt(f"{path}: not valid JSON ({error})") from None
+    found = manifest_digest(manifest) if isinstance(manifest, dict) else ""
+    wanted = manifest.get("digest") if isinstance(manifest, dict) else None
+    if found != wanted:
+        raise ArtifactCorrupt(f"{path}: expected digest {str(wanted)[:16]}, found {found[:16]}")
+    if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
+        raise ArtifactCorrupt(f"{path}: format {manifest.get('format')!r} is not {FORMAT!r}")
+    return manifest
+
+
+def check_file(folder: Path, name: str, expected: dict[str, Any], *, check: Literal["full", "sizes"]) -> None:
+    """Compare one file with what the manifest says.
+
+    Raises:
+        ArtifactCorrupt: names file, expected and found.
+    """
+    path = folder / name
+    if not path.is_file() or path.is_symlink():
+        raise ArtifactCorrupt(f"{path}: missing")
+    size = path.stat().st_size
+    if size != expected["size"]:
+        raise ArtifactCorrupt(f"{path}: expected {expected['size']} bytes, found {size}")
+    if check == "full" and (found := digest_of_file(path)) != expected["sha256"]:
+        raise ArtifactCorrupt(f"{path}: expected sha256 {expected['sha256'][:16]}, found {found[:16]}")

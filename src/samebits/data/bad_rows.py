@@ -1,0 +1,119 @@
+"""Rows that could not be used: counted, named, written down. Nothing disappears silently.
+
+A job hands over each part's bad rows in shard order; ``BadRows`` turns line numbers within a shard into line numbers of
+the file, keeps the total against the limit of ``--max-bad``, and writes ``bad_rows.jsonl``. The limit is about *whether* a
+run succeeds, never about what it gives, so it is a run option.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from samebits.core.plan import Plan, Shard
+from samebits.errors import ConfigError, TooManyBadRows
+
+__all__ = ["BadRows", "Limit", "parse_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most ``count`` bad rows, or at most ``percent`` of all rows."""
+
+    count: int | None
+    percent: float | None
+
+    def exceeded(self, num_bad: int, num_read: int) -> bool:
+        """Tell whether there are too many."""
+        if self.count is not None:
+            return num_bad > self.count
+        return self.percent is not None and num_bad * 100 > self.percent * num_read
+
+
+def parse_limit(text: str) -> Limit:
+    """Read ``"100"`` or ``"1%"``.
+
+    >>> parse_limit("100"), parse_limit("0.5%")
+    (Limit(count=100, percent=None), Limit(count=None, percent=0.5))
+
+    Raises:
+        ConfigError: if it is neither.
+    """
+    try:
+        if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
+            return Limit(None, float(text[:-1]))
+        if text.isdecimal():
+            return Limit(int(text), None)
+    except ValueError:
+        pass
+    raise ConfigError(f"--max-bad is {text!r}", hint="give a number of rows like 100, or a share like 1%")
+
+
+class BadRows:
+    """Collects bad rows in row order.
+
+    Attributes:
+        num_read: Lines read so far, good and bad.
+        num_bad: Bad rows so far.
+        reasons: How many bad rows for each reason.
+    """
+
+    def __init__(self, limit: str = "1%", *, spill: Path | None = None) -> None:
+        self.limit = parse_limit(limit)
+        self.limit_text = limit
+        self.num_read = 0
+        self.reasons: Counter[str] = Counter()
+        self._rows: list[dict[str, Any]] = []
+        self._spill = spill
+        self._lines_before: Counter[int] = Counter()  # source -> lines in its shards so far
+
+    @property
+    def num_bad(self) -> int:
+        """Bad rows so far."""
+        return len(self._rows)
+
+    def take(self, plan: Plan, shard: Shard, bad: Sequence[Mapping[str, Any]], *, num_lines: int) -> None:
+        """Take one shard's bad rows; shards must come in order."""
+        base = self._lines_before[shard.source]
+        for row in bad:
+            line = None if row["line"] is None else base + int(row["line"]) + 1
+            self.add(
+                source=plan.source_names[shard.source], line=line, offset=row["offset"], reason=row["reason"]
+            )
+        self._lines_before[shard.source] += num_lines
+        self.num_read += num_lines
+        if self.limit.count is not None:
+            self.check()
+
+    def add(self, *, source: str, line: int | None, offset: int | None, reason: str) -> None:
+        """Take one bad row; ``line`` is one-based, as editors count."""
+        self._rows.append({"source": source, "line": line, "offset": offset, "reason": reason})
+        self.reasons[reason.partition(":")[0]] += 1
+
+    def check(self) -> None:
+        """Stop the run if there are too many; a share can only be judged when all rows were read.
+
+        Raises:
+            TooManyBadRows: names the first bad row and where the list is.
+        """
+        if not self.limit.exceeded(self.num_bad, self.num_read):
+            return
+        where = ""
+        if self._spill is not None:
+            self.write(self._spill)
+            where = f"; the list is in {self._spill}"
+        first = self._rows[0]
+        raise TooManyBadRows(
+            f"{self.num_bad} of {self.num_read} rows are unusable, more than --max-bad {self.limit_text}; first: "
+            f"{first['source']}, line {first['line']}, byte {first['offset']}: {first['reason']}{where}",
+            hint=f"mend them, or allow more: --max-bad {self.num_bad}",
+        )
+
+    def write(self, path: Path) -> None:
+        """Write one JSON object a line, in row order; an empty file says that there were none."""
+        path.write_bytes(msgspec.json.Encoder().encode_lines(self._rows))

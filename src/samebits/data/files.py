@@ -1,0 +1,51 @@
+"""Writing so that a crash leaves either the old file or the new one, and a full disk has a name."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from samebits.errors import OutputFailed
+
+__all__ = ["sync_folder", "write_atomic", "writing"]
+
+HINTS = {
+    errno.ENOSPC: "free some space; finished parts are kept, the same command goes on",
+    errno.EDQUOT: "free some of your quota; finished parts are kept, the same command goes on",
+    errno.EROFS: "choose an output on a disk that can be written",
+    errno.EACCES: "choose an output folder you may write to",
+    errno.EPERM: "choose an output folder you may write to",
+}
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an operating system error while writing ``path`` into OutputFailed with what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise OutputFailed(f"cannot write {path}: {reason}", hint=HINTS.get(error.errno or 0, "")) from error
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a small file in one step: temporary name, fsync, rename."""
+    partial = path.with_name(path.name + ".partial")
+    with writing(path):
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames and new names inside a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

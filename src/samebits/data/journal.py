@@ -1,0 +1,167 @@
+"""The journal: a folder beside the output while a run is unfinished, so that the same command continues.
+
+``plan.json``   which plan this is; a journal of another plan is refused
+``parts.bin``   the encodings of finished parts, one after the other
+``log.jsonl``   one line a part: stage, shard, place in ``parts.bin``, digest; each line ends with its own checksum
+``lock``        held by the run
+
+Both files are only ever appended to. After a crash a torn last line, or a part whose bytes do not have their digest,
+costs that part only: it is computed again. The digest in the log stays and is compared with the new one, which is how a
+task that is not deterministic gives itself away.
+
+A killed process loses nothing that was written; only a power cut can, so the files are synced at most once a second
+instead of after every part (a part costs about 10 µs that way instead of milliseconds).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from samebits.core import clock
+from samebits.core.codec import decode, encode_pieces
+from samebits.core.digest import canonical_json
+from samebits.core.plan import Plan
+from samebits.data.files import write_atomic, writing
+from samebits.errors import PlanMismatch
+
+__all__ = ["Journal", "journal_folder"]
+
+SYNC_SECONDS = 1.0
+
+
+class _Entry(NamedTuple):
+    offset: int
+    size: int
+    digest: str
+
+
+def journal_folder(output: Path) -> Path:
+    """Return the journal's place for an output."""
+    return output.with_name(output.name + ".journal")
+
+
+class Journal:
+    """Finished parts on disk, by (stage, shard index)."""
+
+    def __init__(self, folder: Path, plan: Plan, *, resume: bool) -> None:
+        self.folder = folder
+        self._entries: dict[tuple[str, int], _Entry] = {}
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self._forget()
+        self._check_plan(plan)
+        with writing(folder):
+            self._parts = (folder / "parts.bin").open("a+b")
+            self._log = (folder / "log.jsonl").open("a+b")
+        self._end = self._parts.seek(0, os.SEEK_END)
+        self._read_log()
+        self._synced_at = clock.seconds()
+
+    @property
+    def num_parts(self) -> int:
+        """How many parts a run before this one left."""
+        return len(self._entries)
+
+    def _forget(self) -> None:
+        for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _check_plan(self, plan: Plan) -> None:
+        path = self.folder / "plan.json"
+        ours = {"digest": plan.digest, **plan.fields()}
+        if not path.exists():
+            write_atomic(path, canonical_json(ours))
+            return
+        try:
+            theirs = json.loads(path.read_bytes())
+        except ValueError:
+            theirs = {}
+        for name, value in ours.items():
+            if name != "digest" and theirs.get(name) != value:
+                raise PlanMismatch(
+                    f"{self.folder} belongs to another run: its plan is {str(theirs.get('digest'))[:16]}, this one "
+                    f"{plan.digest[:16]}; first difference: {name} was {theirs.get(name)}, is {value}",
+                    hint="repeat the command it was made with, or start over with --no-resume",
+                )
+
+    def _read_log(self) -> None:
+        """Read the entries of an earlier run and cut off a torn last line."""
+        self._log.seek(0)
+        good_until = 0
+        for line in self._log:
+            if not line.endswith(b"\n"):
+                break
+            good_until += len(line)
+            if entry := _parse(line):
+                stage, index, found = entry
+                self._entries[stage, index] = found
+        self._log.truncate(good_until)
+        self._log.seek(0, os.SEEK_END)
+
+    def known_digest(self, stage: str, index: int) -> str | None:
+        """Return the digest a shard had when it finished before, even if its part is damaged now."""
+        entry = self._entries.get((stage, index))
+        return entry.digest if entry else None
+
+    def load(self, stage: str, index: int) -> tuple[bool, Any]:
+        """Return (True, part) if the part is there and its bytes have their digest."""
+        entry = self._entries.get((stage, index))
+        if entry is None or entry.offset + entry.size > self._end:
+            return False, None
+        data = os.pread(self._parts.fileno(), entry.size, entry.offset)
+        if hashlib.sha256(data).hexdigest() != entry.digest:
+            return False, None
+        return True, decode(data)
+
+    def save(self, stage: str, index: int, part: Any, digest: str) -> None:
+        """Append a finished part, then the line that makes it count."""
+        pieces = list(encode_pieces(part))
+        size = sum(len(piece) for piece in pieces)
+        entry = _Entry(self._end, size, digest)
+        with writing(self.folder):
+            self._parts.writelines(pieces)
+            self._parts.flush()
+            self._log.write(_format(stage, index, entry))
+            self._log.flush()
+            self._sync()
+        self._end += size
+        self._entries[stage, index] = entry
+
+    def _sync(self) -> None:
+        if clock.seconds() - self._synced_at > SYNC_SECONDS:
+            os.fdatasync(self._parts.fileno())
+            os.fdatasync(self._log.fileno())
+            self._synced_at = clock.seconds()
+
+    def close(self) -> None:
+        """Keep everything for a resume; closing fails on a full disk, which was reported when writing."""
+        for file in (self._parts, self._log):
+            try:
+                file.close()
+            except OSError:
+                continue
+
+    def remove(self) -> None:
+        """The output is complete: the journal is not needed any more."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _format(stage: str, index: int, entry: _Entry) -> bytes:
+    body = json.dumps([stage, index, *entry], separators=(",", ":")).encode()
+    return body + b"\t%08x\n" % zlib.crc32(body)
+
+
+def _parse(line: bytes) -> tuple[str, int, _Entry] | None:
+    body, _, checksum = line.rstrip(b"\n").rpartition(b"\t")
+    if checksum != b"%08x" % zlib.crc32(body):
+        return None
+    stage, index, *rest = json.loads(body)
+    return stage, index, _Entry(*rest)

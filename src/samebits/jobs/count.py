@@ -1,0 +1,145 @@
+"""count: word or character n-grams of a corpus. Small and useful, and the worked example of a job.
+
+Everything a job consists of is here: a Config, a Task that turns a shard into a part, a Reducer that folds parts in
+shard order, and the two functions ``plan`` and ``run``. See docs/guides/add-a-job.md for a walk through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from samebits.core.config import config_digest, option
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.corpus import Corpus, open_corpus
+from samebits.data.lower import lower_column
+from samebits.data.rows import BadRow, iter_rows
+from samebits.data.table import write_table
+from samebits.errors import ConfigError
+from samebits.kernels.ngrams import NgramTable
+
+__all__ = ["JOB", "CountConfig"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountConfig:
+    """What to count."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="files, folders, globs, URLs, or - for standard input", location=True
+    )
+    input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")
+    column: str = option("text", help="column that holds the text, for JSON lines, CSV and Parquet")
+    unit: Literal["word", "char"] = option("word", help="count words or characters")
+    n: int = option(1, help="length of the n-grams", short="-n")
+    lower: bool = option(False, help="fold to lower case first")
+    min_count: int = option(1, help="leave rarer n-grams out of the table")
+    top: int = option(20, help="length of the list of the commonest n-grams")
+    table: Literal["jsonl", "parquet"] = option("jsonl", help="format of the full table")
+
+    def __post_init__(self) -> None:
+        for name in ("n", "min_count", "top"):
+            if getattr(self, name) < 1:
+                raise ConfigError(
+                    f"--{name.replace('_', '-')} is {getattr(self, name)}", hint="use 1 or more"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class CountShard:
+    """The task: the n-grams of one shard's rows, in order of first sight."""
+
+    config: CountConfig
+
+    def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
+        """Return keys and counts, and what was read."""
+        table, num_lines, num_blank = NgramTable(), 0, 0
+        bad: list[BadRow] = []
+        for block in iter_rows(state, shard, (self.config.column,)):
+            text = block.columns[self.config.column]
+            if self.config.lower:
+                text = lower_column(text)
+            count = table.count_words if self.config.unit == "word" else table.count_chars
+            count(text.buffer, text.starts, text.stops, self.config.n)
+            bad += block.bad
+            num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
+        keys, offsets, counts = table.arrays()
+        return {
+            "keys": keys,
+            "offsets": offsets,
+            "counts": counts,
+            "bad": bad,
+            "num_lines": num_lines,
+            "num_blank": num_blank,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CountJob:
+    """Ties the pieces together."""
+
+    name: str = "count"
+    version: int = 1
+    summary: str = "count words or character n-grams of a corpus"
+    Config: type[CountConfig] = CountConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 200_000_000
+
+    def plan(self, config: CountConfig) -> Plan:
+        """Cut the corpus on its byte grid."""
+        corpus = open_corpus(config.inputs, format=config.input_format)
+        return Plan(
+            self.name,
+            self.version,
+            0,
+            config_digest(config),
+            corpus.digest,
+            corpus.names,
+            corpus.shards(),
+            corpus,
+        )
+
+    def run(self, plan: Plan, config: CountConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Count every shard, fold in shard order, rank once."""
+        total = NgramTable()
+        num_blank = 0
+        for shard, part in engine.map_ordered("count", CountShard(config), plan.shards, state=plan.inputs):
+            total.add(part["keys"], part["offsets"], part["counts"])
+            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+            num_blank += part["num_blank"]
+        out.bad_rows.check()
+        return self.write(config, total, out, num_blank=num_blank)
+
+    def write(
+        self, config: CountConfig, total: NgramTable, out: ArtifactWriter, *, num_blank: int
+    ) -> dict[str, Any]:
+        """Write the full table, the list of the commonest and the summary."""
+        keys, offsets, counts = total.arrays()
+        order = total.ranking()
+        order = order[: int(np.searchsorted(-counts[order], -config.min_count, side="right"))]
+        ngrams = [
+            keys[a:b].decode()
+            for a, b in zip(offsets[order].tolist(), offsets[order + 1].tolist(), strict=True)
+        ]
+        write_table(out, f"counts.{config.table}", {"ngram": ngrams, "count": counts[order]})
+        num_read, num_bad = out.bad_rows.num_read, out.bad_rows.num_bad
+        top = zip(ngrams[: config.top], counts[order].tolist(), strict=False)
+        summary = {
+            "lines": {
+                "read": num_read,
+                "used": num_read - num_blank - num_bad,
+                "blank": num_blank,
+                "bad": num_bad,
+            },
+            "ngrams": {"counted": total.total, "distinct": len(total), "in_table": len(ngrams)},
+            "top": [{"ngram": ngram, "count": count} for ngram, count in top],
+        }
+        out.write_json("summary.json", summary)
+        return summary
+
+
+JOB = CountJob()

@@ -1,0 +1,386 @@
+# cython: language_level=3
+"""Counting word and character n-grams of UTF-8 rows: one pass, one hash table, no Python objects.
+
+Words are what ``str.split()`` gives: maximal runs between Unicode white space. Keys are kept in order of first sight, so
+folding the tables of consecutive shards in order gives the table of one sequential pass.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #define PREFETCH(p) __builtin_prefetch(p)
+    """
+    void PREFETCH(const void* p) noexcept nogil
+
+cdef struct Slot:
+    unsigned int tag  # low 32 bits of the hash: position and first comparison
+    int entry  # entry number, or -1
+
+cdef struct Entry:
+    uint64_t prefix  # first eight bytes: short keys are compared without touching the arena
+    int64_t offset
+    int64_t length
+    int64_t count
+
+cdef struct Key:
+    const uint8_t* start
+    int64_t length
+    uint64_t prefix
+    unsigned int tag
+    int64_t count
+
+# Keys are looked up in batches: while one waits for memory, the next ones are fetched (1.7x on a 100,000 word table).
+DEF BATCH = 32
+
+# 0: part of a word; 1: white space; 2: lead byte that may start white space of two or three bytes
+cdef uint8_t[256] SPACE_CLASS
+memset(SPACE_CLASS, 0, 256)
+for _byte in (0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20):
+    SPACE_CLASS[_byte] = 1
+for _byte in (0xC2, 0xE1, 0xE2, 0xE3):
+    SPACE_CLASS[_byte] = 2
+
+
+cdef inline int64_t space_at(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Length in bytes of the white space character at p, 0 if it is none."""
+    cdef uint8_t kind = SPACE_CLASS[p[0]]
+    if kind == 0:
+        return 0
+    if kind == 1:
+        return 1
+    if p[0] == 0xC2:  # U+0085, U+00A0
+        return 2 if end - p >= 2 and (p[1] == 0x85 or p[1] == 0xA0) else 0
+    if end - p < 3:
+        return 0
+    if p[0] == 0xE1:  # U+1680
+        return 3 if p[1] == 0x9A and p[2] == 0x80 else 0
+    if p[0] == 0xE3:  # U+3000
+        return 3 if p[1] == 0x80 and p[2] == 0x80 else 0
+    if p[1] == 0x80:  # U+2000..200A, U+2028, U+2029, U+202F
+        return 3 if p[2] <= 0x8A or p[2] == 0xA8 or p[2] == 0xA9 or p[2] == 0xAF else 0
+    return 3 if p[1] == 0x81 and p[2] == 0x9F else 0  # U+205F
+
+
+cdef inline uint64_t load_prefix(const uint8_t* p, int64_t size, const uint8_t* end) noexcept nogil:
+    """Up to eight bytes as one word, zero-padded; reads ahead only inside the buffer that stops at ``end``."""
+    cdef uint64_t word = 0
+    if end - p >= 8:
+        memcpy(&word, p, 8)
+        if size < 8:
+            word &= (<uint64_t>1 << (8 * size)) - 1
+    else:
+        memcpy(&word, p, min(size, 8))
+    return word
+
+
+cdef inline uint64_t mix(uint64_t h) noexcept nogil:
+    h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93ULL
+    h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93ULL
+    return h ^ (h >> 32)
+
+
+cdef inline Key make_key(const uint8_t* p, int64_t size, const uint8_t* end, int64_t count) noexcept nogil:
+    """Hash eight bytes at a time. Whole keys are compared, so the hash decides speed only, never a result."""
+    cdef uint64_t prefix = load_prefix(p, size, end)
+    cdef uint64_t h = prefix + <uint64_t>size * <uint64_t>0x9E3779B97F4A7C15ULL
+    cdef int64_t at = 8
+    while at < size:
+        h = mix(h) + load_prefix(p + at, size - at, end)
+        at += 8
+    return Key(p, size, prefix, <unsigned int>mix(h), count)
+
+
+cdef class NgramTable:
+    """Counts by key. Memory: 32 bytes an entry, its key, and 16 to 64 bytes of slots."""
+
+    cdef Entry* entries
+    cdef int64_t num_entries, entry_room
+    cdef uint8_t* arena
+    cdef int64_t arena_size, arena_room
+    cdef Slot* slots
+    cdef uint64_t mask
+    cdef Key[BATCH] batch
+    cdef int waiting
+    cdef public int64_t total
+
+    def __cinit__(self):
+        self.entry_room = 1024
+        self.arena_room = 16384
+        self.mask = 4095
+        self.entries = <Entry*>malloc(self.entry_room * sizeof(Entry))
+        self.arena = <uint8_t*>malloc(self.arena_room)
+        self.slots = <Slot*>malloc((self.mask + 1) * sizeof(Slot))
+        if not self.entries or not self.arena or not self.slots:
+            raise MemoryError
+        memset(self.slots, 0xFF, (self.mask + 1) * sizeof(Slot))
+
+    def __dealloc__(self):
+        free(self.entries)
+        free(self.arena)
+        free(self.slots)
+
+    def __len__(self):
+        return self.num_entries
+
+    cdef int grow_slots(self) except -1 nogil:
+        cdef uint64_t size = (self.mask + 1) * 4
+        cdef Slot* fresh = <Slot*>malloc(size * sizeof(Slot))
+        cdef uint64_t old, at
+        if not fresh:
+            with gil:
+                raise MemoryError
+        memset(fresh, 0xFF, size * sizeof(Slot))
+        for old in range(self.mask + 1):
+            if self.slots[old].entry < 0:
+                continue
+            at = self.slots[old].tag & (size - 1)
+            while fresh[at].entry >= 0:
+                at = (at + 1) & (size - 1)
+            fresh[at] = self.slots[old]
+        free(self.slots)
+        self.slots = fresh
+        self.mask = size - 1
+        return 0
+
+    cdef int append(self, Key* key) except -1 nogil:
+        """Make a new entry at the end: first sight decides the order."""
+        cdef Entry* entries
+        cdef uint8_t* arena
+        if self.num_entries == self.entry_room:
+            entries = <Entry*>realloc(self.entries, self.entry_room * 2 * sizeof(Entry))
+            if not entries:
+                with gil:
+                    raise MemoryError
+            self.entries = entries
+            self.entry_room *= 2
+        if self.arena_size + key.length > self.arena_room:
+            arena = <uint8_t*>realloc(self.arena, (self.arena_room + key.length) * 2)
+            if not arena:
+                with gil:
+                    raise MemoryError
+            self.arena = arena
+            self.arena_room = (self.arena_room + key.length) * 2
+        memcpy(self.arena + self.arena_size, key.start, key.length)
+        self.entries[self.num_entries] = Entry(key.prefix, self.arena_size, key.length, key.count)
+        self.arena_size += key.length
+        self.num_entries += 1
+        return 0
+
+    cdef int bump(self, Key* key) except -1 nogil:
+        """Add to the count of a key, inserting it on first sight."""
+        cdef uint64_t at = key.tag & self.mask
+        cdef Slot slot = self.slots[at]
+        cdef Entry* entry
+        while slot.entry >= 0:
+            if slot.tag == key.tag:
+                entry = self.entries + slot.entry
+                if entry.prefix == key.prefix and entry.length == key.length and (
+                    key.length <= 8 or memcmp(self.arena + entry.offset, key.start, key.length) == 0
+                ):
+                    entry.count += key.count
+                    return 0
+            at = (at + 1) & self.mask
+            slot = self.slots[at]
+        self.slots[at] = Slot(key.tag, <int>self.num_entries)
+        self.append(key)
+        if <uint64_t>self.num_entries * 2 > self.mask:
+            self.grow_slots()
+        return 0
+
+    cdef int put(self, const uint8_t* start, int64_t size, const uint8_t* end, int64_t count) except -1 nogil:
+        """Take a key into the batch; ``end`` is the end of the buffer that holds it."""
+        self.batch[self.waiting] = make_key(start, size, end, count)
+        PREFETCH(self.slots + (self.batch[self.waiting].tag & self.mask))
+        self.waiting += 1
+        self.total += count
+        if self.waiting == BATCH:
+            self.flush()
+        return 0
+
+    cdef int flush(self) except -1 nogil:
+        """Look the batch up; must be called before the buffer of its keys goes away."""
+        cdef int i, entry
+        for i in range(self.waiting):
+            entry = self.slots[self.batch[i].tag & self.mask].entry
+            if entry >= 0:
+                PREFETCH(self.entries + entry)
+        for i in range(self.waiting):
+            self.bump(self.batch + i)
+        self.waiting = 0
+        return 0
+
+    def count_words(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops, int n):
+        """Count the word n-grams of each row; words of an n-gram are joined by one space, none crosses a row."""
+        cdef int64_t i
+        cdef const uint8_t* base
+        cdef uint8_t* joined = NULL
+        cdef int64_t longest = 0
+        if starts.shape[0] == 0 or buffer.shape[0] == 0:
+            return
+        base = &buffer[0]
+        with nogil:
+            if n > 1:
+                for i in range(starts.shape[0]):
+                    longest = max(longest, stops[i] - starts[i])
+                joined = <uint8_t*>malloc(longest + 1)
+                if not joined:
+                    with gil:
+                        raise MemoryError
+            try:
+                for i in range(starts.shape[0]):
+                    if n == 1:
+                        self.row_words(base + starts[i], base + stops[i], base + buffer.shape[0])
+                    else:
+                        self.row_word_ngrams(base + starts[i], base + stops[i], n, joined, longest)
+                self.flush()
+            finally:
+                free(joined)
+
+    cdef int row_words(self, const uint8_t* p, const uint8_t* end, const uint8_t* limit) except -1 nogil:
+        cdef const uint8_t* start = p
+        cdef int64_t space
+        while p < end:
+            if SPACE_CLASS[p[0]] == 0:
+                p += 1
+                continue
+            space = space_at(p, end)
+            if space == 0:
+                p += 1
+                continue
+            if p > start:
+                self.put(start, p - start, limit, 1)
+            p += space
+            start = p
+        if p > start:
+            self.put(start, p - start, limit, 1)
+        return 0
+
+    cdef int row_word_ngrams(
+        self, const uint8_t* p, const uint8_t* end, int n, uint8_t* joined, int64_t room
+    ) except -1 nogil:
+        """Write the row with single spaces into ``joined``, then count each window of n words in it."""
+        cdef int64_t size = 0, space, first, word, seen
+        cdef bint in_word = False
+        while p < end:
+            space = space_at(p, end)
+            if space == 0:
+                if not in_word and size:
+                    joined[size] = 0x20
+                    size += 1
+                in_word = True
+                joined[size] = p[0]
+                size += 1
+                p += 1
+            else:
+                in_word = False
+                p += space
+        first, seen, word = 0, 0, 0
+        while word < size:
+            if joined[word] == 0x20:
+                seen += 1
+                if seen >= n:
+                    self.put(joined + first, word - first, joined + room, 1)
+                    while joined[first] != 0x20:
+                        first += 1
+                    first += 1
+            word += 1
+        if size and seen + 1 >= n:
+            self.put(joined + first, size - first, joined + room, 1)
+        self.flush()
+        return 0
+
+    def count_chars(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops, int n):
+        """Count the n-grams of code points of each row; none crosses a row."""
+        cdef int64_t i
+        cdef const uint8_t* base
+        if starts.shape[0] == 0 or buffer.shape[0] == 0:
+            return
+        base = &buffer[0]
+        with nogil:
+            for i in range(starts.shape[0]):
+                self.row_chars(base + starts[i], base + stops[i], n, base + buffer.shape[0])
+            self.flush()
+
+    cdef int row_chars(self, const uint8_t* p, const uint8_t* end, int n, const uint8_t* limit) except -1 nogil:
+        cdef const uint8_t* first = p
+        cdef int inside = 0
+        while p < end:
+            p += 1
+            while p < end and (p[0] & 0xC0) == 0x80:
+                p += 1
+            inside += 1
+            if inside >= n:
+                self.put(first, p - first, limit, 1)
+                first += 1
+                while first < p and (first[0] & 0xC0) == 0x80:
+                    first += 1
+        return 0
+
+    def add(self, const uint8_t[::1] keys, const int64_t[::1] offsets, const int64_t[::1] counts):
+        """Add the arrays of another table, in their order."""
+        cdef int64_t i
+        cdef const uint8_t* base
+        if counts.shape[0] == 0:
+            return
+        base = &keys[0]
+        with nogil:
+            for i in range(counts.shape[0]):
+                self.put(base + offsets[i], offsets[i + 1] - offsets[i], base + keys.shape[0], counts[i])
+            self.flush()
+
+    def arrays(self):
+        """Return (keys, offsets, counts) in order of first sight; key i is ``keys[offsets[i]:offsets[i + 1]]``."""
+        offsets = np.empty(self.num_entries + 1, dtype=np.int64)
+        counts = np.empty(self.num_entries, dtype=np.int64)
+        cdef int64_t[::1] offsets_view = offsets
+        cdef int64_t[::1] counts_view = counts
+        cdef int64_t i
+        for i in range(self.num_entries):
+            offsets_view[i] = self.entries[i].offset
+            counts_view[i] = self.entries[i].count
+        offsets_view[self.num_entries] = self.arena_size
+        return PyBytes_FromStringAndSize(<char*>self.arena, self.arena_size), offsets, counts
+
+    def ranking(self):
+        """Return entry numbers by falling count; equal counts by the bytes of their keys."""
+        order = np.empty(self.num_entries, dtype=np.int64)
+        cdef int64_t[::1] order_view = order
+        cdef Ranked* ranked = <Ranked*>malloc((self.num_entries + 1) * sizeof(Ranked))
+        cdef int64_t i
+        if not ranked:
+            raise MemoryError
+        with nogil:
+            for i in range(self.num_entries):
+                ranked[i] = Ranked(
+                    self.entries[i].count, self.arena + self.entries[i].offset, self.entries[i].length, i
+                )
+            qsort(ranked, self.num_entries, sizeof(Ranked), compare_ranked)
+            for i in range(self.num_entries):
+                order_view[i] = ranked[i].entry
+        free(ranked)
+        return order
+
+
+cdef struct Ranked:
+    int64_t count
+    const uint8_t* key
+    int64_t length
+    int64_t entry
+
+
+cdef int compare_ranked(const void* a, const void* b) noexcept nogil:
+    cdef const Ranked* x = <const Ranked*>a
+    cdef const Ranked* y = <const Ranked*>b
+    cdef int order
+    if x.count != y.count:
+        return -1 if x.count > y.count else 1
+    order = memcmp(x.key, y.key, min(x.length, y.length))
+    if order:
+        return order
+    return -1 if x.length < y.length else 1
