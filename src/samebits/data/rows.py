@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from samebits.core.plan import Shard
 from samebits.data.corpus import Corpus, Source
+from samebits.data.json_rows import JsonParser
 from samebits.data.parse import PieceParser, TextParser
 from samebits.data.pieces import LineFraming, Piece, read_cell
 from samebits.data.rowblock import BadRow, RowBlock, TextColumn
@@ -66,6 +67,8 @@ def _pieces(source: Source, shard: Shard, max_line_bytes: int) -> Iterator[Piece
 
 
 def _parser(source: Source, columns: tuple[str, ...], max_line_bytes: int) -> PieceParser:
+    if source.format == "jsonl":
+        return JsonParser(columns, max_line_bytes)
     if columns != ("text",):
         raise InputError(
             f"plain text has one column, 'text', not {', '.join(map(repr, columns))}", path=source.origin
