@@ -8,9 +8,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import settings
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
+
+# Timing never decides a test: a busy machine must not fail an example.
+settings.register_profile("samebits", deadline=None)
+settings.load_profile("samebits")
 
 
 @pytest.fixture(scope="session")
