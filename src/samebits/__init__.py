@@ -1,3 +1,85 @@
-"""samebits takes raw text to trained models on every core, and the number of workers never changes the result."""
+"""samebits takes raw text to trained models on every core, and the number of workers never changes the result.
+
+>>> import samebits
+>>> record = samebits.run("count", samebits.CountConfig(inputs=("book.txt",)), output="counts")  # doctest: +SKIP
+>>> record.artifact_digest  # doctest: +SKIP
+'3c5a96a3...'
+
+Names are loaded when they are used: importing samebits starts nothing and loads neither NumPy nor anything larger.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from samebits.api import plan, run
+    from samebits.core.engine import Engine
+    from samebits.core.executor import Executor, Task
+    from samebits.core.job import Job
+    from samebits.core.options import RunOptions
+    from samebits.core.plan import Plan, Shard
+    from samebits.core.record import RunRecord
+    from samebits.core.reduce import Reducer
+    from samebits.core.seeds import rng_for
+    from samebits.data.artifact import open_artifact
+    from samebits.errors import SamebitsError
+    from samebits.jobs.count import CountConfig
+    from samebits.checks import compare, verify
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CountConfig",
+    "Engine",
+    "Executor",
+    "Job",
+    "Plan",
+    "Reducer",
+    "RunOptions",
+    "RunRecord",
+    "SamebitsError",
+    "Shard",
+    "Task",
+    "compare",
+    "open_artifact",
+    "plan",
+    "rng_for",
+    "run",
+    "verify",
+]
+
+_HOME = {
+    "CountConfig": "samebits.jobs.count",
+    "Engine": "samebits.core.engine",
+    "Executor": "samebits.core.executor",
+    "Job": "samebits.core.job",
+    "Plan": "samebits.core.plan",
+    "Reducer": "samebits.core.reduce",
+    "RunOptions": "samebits.core.options",
+    "RunRecord": "samebits.core.record",
+    "SamebitsError": "samebits.errors",
+    "Shard": "samebits.core.plan",
+    "Task": "samebits.core.executor",
+    "compare": "samebits.checks",
+    "open_artifact": "samebits.data.artifact",
+    "plan": "samebits.api",
+    "rng_for": "samebits.core.seeds",
+    "run": "samebits.api",
+    "verify": "samebits.checks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'samebits' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Show the public names."""
+    return __all__

@@ -67,13 +67,14 @@ def run(
     """
     job, options, output = _job(job), options or RunOptions(), Path(output)
     check_output(output, overwrite=options.overwrite)
+    started = clock.seconds()
     folder = journal_folder(output)
     lock = OutputLock(folder / "lock", output=output)
     try:
         planned = job.plan(config)
         journal = Journal(folder, planned, resume=options.resume)
         try:
-            session = _Session(job, planned, config, options, output, journal, observer)
+            session = _Session(job, planned, config, options, output, journal, observer, started)
             record = session.run(executor)
         finally:
             journal.close()
@@ -109,6 +110,7 @@ class _Session:
         output: Path,
         journal: Journal,
         observer: Observer,
+        started: float,
     ) -> None:
         self.job = job
         self.plan = planned
@@ -120,7 +122,7 @@ class _Session:
         self.log = EventLog()
         self.observer = fan_out(self.times, self.log, observer)
         self.started_at = clock.utc_now()
-        self.started = clock.seconds()
+        self.started = started
 
     def run(self, executor: Executor | None) -> RunRecord:
         bad_rows = BadRows(self.options.max_bad, spill=self.journal.folder / "bad_rows.jsonl")

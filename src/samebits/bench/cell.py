@@ -1,0 +1,93 @@
+"""One run in a process of its own: a hash seed can be set, start-up state is fresh, and peak memory is its own.
+
+``run_cell`` starts ``python -m samebits.bench.cell`` with a JSON request on standard input and reads the record it prints.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from samebits.errors import SamebitsError
+
+__all__ = ["Cell", "run_cell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where a run of the grid takes place."""
+
+    executor: str
+    workers: int
+    hash_seed: str = "0"
+
+    @property
+    def label(self) -> str:
+        """Name it in tables and messages."""
+        return f"{self.executor} {self.workers}, hash seed {self.hash_seed}"
+
+
+def run_cell(job: str, config: dict[str, Any], cell: Cell, output: Path) -> dict[str, Any]:
+    """Run a job as the cell says and return its record.
+
+    Raises:
+        SamebitsError: with the child's own message if it failed.
+    """
+    request = {
+        "job": job,
+        "config": config,
+        "output": str(output),
+        "options": {"executor": cell.executor, "workers": str(cell.workers)},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "samebits.bench.cell"],
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": cell.hash_seed},
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SamebitsError(f"{cell.label} failed: {done.stderr.strip()}")
+    record: dict[str, Any] = json.loads(done.stdout)
+    return record
+
+
+def _main() -> None:
+    """Run the request on standard input; prints the record, or fails with the error's words."""
+    from samebits.executors.caps import cap_threads
+
+    cap_threads()
+    from samebits import api
+    from samebits.core.config import make_config
+    from samebits.core.options import RunOptions
+    from samebits.jobs import get_job
+
+    request = json.load(sys.stdin)
+    config = make_config(get_job(request["job"]).Config, request["config"])
+    try:
+        record = api.run(
+            request["job"],
+            config,
+            output=request["output"],
+            options=make_config(RunOptions, request["options"]),
+        )
+    except SamebitsError as error:
+        sys.exit(str(error))
+    sys.stdout.write(json.dumps(dataclasses.asdict(record)))
+
+
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for the outputs of a grid."""
+    return tempfile.TemporaryDirectory(prefix="samebits-bench-")
+
+
+if __name__ == "__main__":
+    _main()

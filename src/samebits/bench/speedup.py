@@ -1,0 +1,116 @@
+"""How much faster more workers are: interleaved repeats, medians, efficiency, peak memory, and Amdahl's law.
+
+Runs are interleaved (1, 2, 4, 1, 2, 4, ...) so that a machine that slows down meanwhile slows all of them. Amdahl's law
+says ``1/S = f + (1 - f)/w`` for the serial share ``f``; the fit gives ``f`` and with it a forecast for more workers.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from samebits.bench.cell import Cell, run_cell, scratch_folder
+from samebits.errors import ParityError
+
+__all__ = ["SpeedupReport", "SpeedupRow", "fit_amdahl", "measure_speedup", "tabulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedupRow:
+    """One worker count."""
+
+    workers: int
+    seconds: float
+    fastest: float
+    slowest: float
+    speedup: float
+    efficiency: float
+    peak_rss: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedupReport:
+    """All worker counts of one job on one input."""
+
+    job: str
+    executor: str
+    rows: list[SpeedupRow]
+    serial_share: float
+    digest: str
+    records: list[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data for a file."""
+        return asdict(self)
+
+    def forecast(self, workers: int) -> float:
+        """Return the speed-up that Amdahl's law expects."""
+        return 1 / (self.serial_share + (1 - self.serial_share) / workers)
+
+
+def measure_speedup(
+    job: str,
+    config: dict[str, Any],
+    *,
+    executor: str,
+    worker_counts: Sequence[int],
+    repeats: int,
+    tell: Callable[[str], None],
+) -> SpeedupReport:
+    """Measure every worker count ``repeats`` times, interleaved.
+
+    Raises:
+        ParityError: if two runs differ: speed of a wrong result is worth nothing.
+    """
+    records: list[dict[str, Any]] = []
+    with scratch_folder() as scratch:
+        for repeat in range(repeats):
+            for workers in worker_counts:
+                tell(f"round {repeat + 1} of {repeats}, {workers} workers")
+                output = Path(scratch) / f"{repeat}-{workers}"
+                records.append(run_cell(job, config, Cell(executor, workers), output))
+    digests = {record["artifact_digest"] for record in records}
+    if len(digests) != 1:
+        raise ParityError(
+            f"{len(digests)} different digests over {len(records)} runs", hint="samebits bench parity"
+        )
+    rows = tabulate(records)
+    points = [(row.workers, row.speedup) for row in rows]
+    return SpeedupReport(job, executor, rows, fit_amdahl(points), digests.pop(), records)
+
+
+def tabulate(records: Sequence[dict[str, Any]]) -> list[SpeedupRow]:
+    """Return a row for each worker count; the smallest count is the base and taken as fully efficient."""
+    by_workers: dict[int, list[dict[str, Any]]] = {}
+    for record in records:
+        by_workers.setdefault(record["workers"], []).append(record)
+    counts = sorted(by_workers)
+    base = statistics.median(record["seconds"] for record in by_workers[counts[0]])
+    return [_row(count, by_workers[count], base * counts[0]) for count in counts]
+
+
+def _row(workers: int, records: list[dict[str, Any]], one_worker_seconds: float) -> SpeedupRow:
+    seconds = [record["seconds"] for record in records]
+    median = statistics.median(seconds)
+    speedup = one_worker_seconds / median
+    peak = max(
+        record["peak_rss"]["driver"] + record["peak_rss"]["largest_child"] * workers for record in records
+    )
+    return SpeedupRow(workers, median, min(seconds), max(seconds), speedup, speedup / workers, peak)
+
+
+def fit_amdahl(points: Sequence[tuple[int, float]]) -> float:
+    """Return the serial share that fits (workers, speed-up) best in the sense of least squares of 1/S.
+
+    >>> round(fit_amdahl([(1, 1.0), (2, 1.6), (4, 2.2857142857)]), 3)
+    0.25
+    """
+    top = bottom = 0.0
+    for workers, speedup in points:
+        lever = 1 - 1 / workers  # 1/S - 1/w = f * (1 - 1/w)
+        top += (1 / speedup - 1 / workers) * lever
+        bottom += lever * lever
+    return min(1.0, max(0.0, top / bottom)) if bottom else 0.0

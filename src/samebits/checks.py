@@ -1,0 +1,182 @@
+"""Check that an artifact is what it says: every file, another artifact's bytes, or the computation itself.
+
+``verify(folder)`` checks sizes and digests; ``compare`` names the first difference between two artifacts; ``rerun``
+computes shards again, with any number of workers, and compares their digests with those of the run that made it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from samebits import api
+from samebits.core.config import make_config
+from samebits.core.engine import Engine
+from samebits.core.events import Event, ShardDone
+from samebits.core.executor import Task
+from samebits.core.options import RunOptions
+from samebits.core.plan import Plan, Shard
+from samebits.core.seeds import rng_for
+from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
+from samebits.data.bad_rows import BadRows
+from samebits.errors import ArtifactCorrupt, InputError, ParityError, PlanMismatch
+from samebits.jobs import get_job
+
+__all__ = ["compare", "rerun", "verify"]
+
+COMPARE_BYTES = 1 << 20
+
+
+def verify(folder: Path | str) -> Artifact:
+    """Check every file of an artifact, and that no file is there that the manifest does not list.
+
+    Raises:
+        ArtifactCorrupt: names file, expected and found.
+    """
+    artifact = open_artifact(folder)
+    listed = set(artifact.files)
+    for path in sorted(artifact.folder.rglob("*")):
+        name = path.relative_to(artifact.folder).as_posix()
+        if path.is_file() and name not in listed and name not in BESIDE:
+            raise ArtifactCorrupt(
+                f"{path}: not listed in the manifest", hint="remove it, or make the artifact again"
+            )
+    return artifact
+
+
+def compare(first: Path | str, second: Path | str) -> None:
+    """Check that two artifacts have the same bytes.
+
+    Raises:
+        ParityError: names the first differing file and offset, or the first differing field of the manifests.
+    """
+    a, b = verify(first), verify(second)
+    if a.digest == b.digest:
+        return
+    for name in sorted({*a.files, *b.files}):
+        if a.files.get(name) != b.files.get(name):
+            raise ParityError(f"{first} and {second} differ in {name}{_first_difference(a, b, name)}")
+    for key in sorted({*a.manifest, *b.manifest} - {"digest", "files"}):
+        if a.manifest.get(key) != b.manifest.get(key):
+            raise ParityError(
+                f"{first} and {second} hold the same files, but {key} is "
+                f"{a.manifest.get(key)!r} in one and {b.manifest.get(key)!r} in the other"
+            )
+
+
+def _first_difference(a: Artifact, b: Artifact, name: str) -> str:
+    if name not in a.files or name not in b.files:
+        return f": only {a.folder if name in a.files else b.folder} has it"
+    offset = 0
+    with a.path(name).open("rb") as left, b.path(name).open("rb") as right:
+        while True:
+            x, y = left.read(COMPARE_BYTES), right.read(COMPARE_BYTES)
+            if x != y:
+                same = next(
+                    (i for i, (p, q) in enumerate(zip(x, y, strict=False)) if p != q), min(len(x), len(y))
+                )
+                return f" at byte {offset + same}"
+            offset += len(x)
+
+
+def rerun(folder: Path | str, *, num_shards: int | None, options: RunOptions | None = None) -> int:
+    """Compute shards of an artifact's first stage again and compare their digests.
+
+    Args:
+        folder: The artifact; its record says where the inputs are.
+        num_shards: How many shards, spread over the run; None runs the whole job again and compares the artifact.
+        options: How to compute them, e.g. with another number of workers.
+
+    Returns:
+        The number of shards that were compared.
+
+    Raises:
+        PlanMismatch: if the inputs are not the same any more.
+        ParityError: names the first shard that came out differently.
+    """
+    artifact = verify(folder)
+    job = get_job(str(artifact.manifest["job"]))
+    record = _read_record(artifact.folder)
+    config = make_config(job.Config, {**artifact.config, "inputs": record["inputs"]})
+    planned = job.plan(config)
+    if planned.digest != record["plan_digest"]:
+        raise PlanMismatch(
+            f"the plan is {planned.digest[:16]} now and was {record['plan_digest'][:16]}: the inputs have changed",
+            hint="put the inputs back where record.json says they were",
+        )
+    options = options or RunOptions()
+    if num_shards is None:
+        return _rerun_all(artifact, planned, config, options)
+    expected = _recorded_digests(artifact.folder)
+    chosen = _choose(len(planned.shards), num_shards)
+    with api.open_executor(job, planned, options) as (executor, _), tempfile.TemporaryDirectory() as scratch:
+        engine = _SampleEngine(executor, plan=planned, chosen=chosen, expected=expected)
+        with suppress(_Enough):
+            job.run(planned, config, engine, ArtifactWriter(Path(scratch) / "out", BadRows("100%")))
+    return len(chosen)
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads((folder / "record.json").read_bytes())
+    except (OSError, ValueError) as error:
+        hint = "only an artifact with its record.json can be run again"
+        raise InputError(
+            f"cannot read the record: {error}", path=str(folder / "record.json"), hint=hint
+        ) from None
+    return record
+
+
+def _recorded_digests(folder: Path) -> dict[tuple[str, int], str]:
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_bytes().splitlines()]
+    return {(e["stage"], e["index"]): e["digest"] for e in events if e["event"] == "ShardDone"}
+
+
+def _choose(num_shards: int, wanted: int) -> list[int]:
+    """Choose shards without favour; the same ones each time, so that a failure can be repeated."""
+    order = rng_for(0, "verify").permutation(num_shards)
+    return sorted(int(index) for index in order[:wanted])
+
+
+def _rerun_all(artifact: Artifact, planned: Plan, config: Any, options: RunOptions) -> int:
+    with tempfile.TemporaryDirectory() as scratch:
+        again = Path(scratch) / "again"
+        api.run(planned.job, config, output=again, options=options)
+        compare(artifact.folder, again)
+    return len(planned.shards)
+
+
+class _Enough(Exception):
+    """The chosen shards are compared."""
+
+
+@dataclass
+class _SampleEngine(Engine):
+    """An engine that runs only the chosen shards of the first stage, compares them, and stops."""
+
+    chosen: Sequence[int] = ()
+    expected: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def map_ordered(self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None) -> NoReturn:
+        """Run and compare the chosen shards."""
+        found: dict[int, str] = {}
+
+        def note(event: Event) -> None:
+            if isinstance(event, ShardDone):
+                found[event.index] = event.digest
+
+        sample = Engine(self.executor, observer=note, plan=self.plan)
+        for _ in sample.map_ordered(stage, task, [shards[i] for i in self.chosen], state=state):
+            pass
+        for index, digest in sorted(found.items()):
+            before = self.expected.get((stage, index), "nothing")
+            if before != digest:
+                raise ParityError(
+                    f"{self.describe(shards[index])} gave {digest[:16]} now and {before[:16]} when it was made"
+                )
+        raise _Enough

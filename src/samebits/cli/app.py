@@ -1,0 +1,113 @@
+"""The table of commands, and what happens when one ends: exit codes, errors with hints, Ctrl-C.
+
+Exit codes: 0 complete, 1 failed, 2 usage, 3 parity or verify difference, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from samebits import __version__
+from samebits.cli.sections import SectionedGroup
+from samebits.errors import SamebitsError, did_you_mean
+
+__all__ = ["COMMANDS", "cli", "run"]
+
+# name -> (where it is, one line of help). Nothing is imported before its command is used.
+COMMANDS = {
+    "count": ("samebits.cli.count:command", "count words or character n-grams of a corpus"),
+    "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
+    "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
+    "bench": ("samebits.cli.bench:group", "prove parity and measure speed-up"),
+    "doctor": ("samebits.cli.doctor:command", "show cores, thread caps, kernels and extras; run a self-test"),
+    "demo": ("samebits.cli.demo:command", "see it work on the sample texts inside the package"),
+    "completion": ("samebits.cli.completion:command", "print the completion script for your shell"),
+}
+
+
+class LazyGroup(SectionedGroup):
+    """A group whose commands are imported when they are used: ``samebits --help`` loads none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one was probably meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(
+                f"unknown command {args[0]!r}\nhint: {did_you_mean(args[0], COMMANDS)}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="samebits %(version)s")
+def cli() -> None:
+    """Raw text to trained models on every core; the number of workers never changes the result."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    signal.signal(signal.SIGINT, _first_interrupt)
+    try:
+        cli.main(args=arguments, prog_name="samebits", standalone_mode=False)
+    except SamebitsError as error:
+        _show(error, arguments)
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nerror: interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (samebits ... | head): not an error, but nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+def _show(error: SamebitsError, arguments: list[str]) -> None:
+    traceback = getattr(error, "remote_traceback", "")
+    if traceback and ("-v" in arguments or "--verbose" in arguments):
+        click.echo(traceback, err=True)
+    click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"hint: {error.hint}", err=True)
+    if "--json" in arguments:
+        click.echo(json.dumps({"error": error.message, "kind": type(error).__name__, "hint": error.hint}))
+
+
+def _first_interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGINT, _second_interrupt)
+    raise KeyboardInterrupt
+
+
+def _second_interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+    os._exit(130)

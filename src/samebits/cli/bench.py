@@ -1,0 +1,220 @@
+"""samebits bench: parity and speed-up of any job on any input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from samebits.cli import flags
+from samebits.cli.job_command import ask_job
+from samebits.cli.progress import show_size
+from samebits.cli.sections import OTHER, PRINT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.errors import ConfigError
+
+__all__ = ["group"]
+
+Action = Callable[[str, dict[str, Any], dict[str, Any]], None]
+
+
+class PerJobGroup(SectionedGroup):
+    """A group with one command for each job, made when it is asked for."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        text: str,
+        example: str,
+        action: Action,
+        params: Callable[[], list[click.Parameter]],
+    ) -> None:
+        super().__init__(name, help=text)
+        self.example = example
+        self._action = action
+        self._params = params
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the jobs."""
+        from samebits.jobs import JOBS
+
+        return list(JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command for one job."""
+        from samebits.jobs import JOBS, get_job
+
+        if cmd_name not in JOBS:
+            return None
+        job = get_job(cmd_name)
+
+        def callback(**values: Any) -> None:
+            config, _ = ask_job(cmd_name, values)
+            self._action(cmd_name, _as_request(config), values)
+
+        return SectionedCommand(
+            cmd_name,
+            callback=callback,
+            params=[
+                flags.input_argument(),
+                flags.config_file_flag(),
+                *flags.config_flags(job.Config),
+                *self._params(),
+                SectionedOption(
+                    ["--json", "as_json"], is_flag=True, section=PRINT, help="print the result as JSON"
+                ),
+            ],
+            help=self.help,
+            short_help=job.summary,
+            example=f"samebits bench {self.name} {cmd_name} corpus/*.txt",
+        )
+
+
+def _as_request(config: Any) -> dict[str, Any]:
+    from samebits.core.config import settings_of
+
+    values = {setting.name: getattr(config, setting.name) for setting in settings_of(type(config))}
+    values["inputs"] = [
+        str(Path(path).resolve()) if Path(path).exists() else path for path in values["inputs"]
+    ]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _numbers(text: str, flag: str) -> list[int]:
+    items = text.split(",")
+    if not all(item.isdecimal() and int(item) > 0 for item in items):
+        raise ConfigError(f"{flag} is {text!r}", hint="write it like 1,2,4")
+    return [int(item) for item in items]
+
+
+def _parity_params() -> list[click.Parameter]:
+    flag = SectionedOption
+    return [
+        flag(
+            ["--executors"],
+            default="serial,threads,processes",
+            metavar="NAMES",
+            section=OTHER,
+            help="executors of the grid [serial,threads,processes]",
+        ),
+        flag(
+            ["--worker-counts"],
+            default="1,2,3,7",
+            metavar="N,...",
+            section=OTHER,
+            help="workers of the grid [1,2,3,7]",
+        ),
+        flag(
+            ["--hash-seeds"],
+            default="0,1,random",
+            metavar="S,...",
+            section=OTHER,
+            help="hash seeds [0,1,random]",
+        ),
+    ]
+
+
+def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
+    from samebits.bench.parity import ParityRow, check_parity, make_grid
+
+    grid = make_grid(
+        values["executors"].split(","),
+        _numbers(values["worker_counts"], "--worker-counts"),
+        values["hash_seeds"].split(","),
+    )
+
+    def tell(row: ParityRow) -> None:
+        if not values["as_json"]:
+            cell = row.cell
+            click.echo(
+                f"{cell.executor:12} {cell.workers:>3}  seed {cell.hash_seed:8} {row.seconds:7.2f} s  {row.digest}"
+            )
+
+    rows = check_parity(job, config, grid, tell=tell)
+    if values["as_json"]:
+        runs = [{"cell": row.cell.label, "digest": row.digest, "seconds": row.seconds} for row in rows]
+        click.echo(json.dumps({"equal": True, "digest": rows[0].digest, "runs": runs}))
+    else:
+        click.echo(f"{len(rows)} runs, one digest")
+
+
+def _speedup_params() -> list[click.Parameter]:
+    flag = SectionedOption
+    return [
+        flag(
+            ["--worker-counts"],
+            default="1,2",
+            metavar="N,...",
+            section=OTHER,
+            help="workers to compare [1,2]",
+        ),
+        flag(["--repeats"], default=5, metavar="N", section=OTHER, help="how often each is measured [5]"),
+        flag(
+            ["-x", "--executor"],
+            default="auto",
+            metavar="NAME",
+            section=OTHER,
+            help="where tasks run [the job's own]",
+        ),
+        flag(["-o", "--output"], metavar="FILE", section=OTHER, help="write all records to this JSON file"),
+    ]
+
+
+def _speedup(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
+    from samebits.bench.speedup import measure_speedup
+    from samebits.core.digest import canonical_json
+
+    report = measure_speedup(
+        job,
+        config,
+        executor=values["executor"],
+        worker_counts=_numbers(values["worker_counts"], "--worker-counts"),
+        repeats=values["repeats"],
+        tell=lambda text: click.echo(text, err=True),
+    )
+    if values["output"]:
+        Path(values["output"]).write_bytes(canonical_json(report.as_dict()))
+    if values["as_json"]:
+        click.echo(json.dumps(report.as_dict()))
+        return
+    click.echo(
+        f"{'workers':>7} {'median':>9} {'range':>17} {'speed-up':>9} {'efficiency':>10} {'peak memory':>12}"
+    )
+    for row in report.rows:
+        span = f"{row.fastest:.2f}..{row.slowest:.2f} s"
+        click.echo(
+            f"{row.workers:7} {row.seconds:7.2f} s {span:>17} {row.speedup:8.2f}x {row.efficiency:10.0%} "
+            f"{show_size(row.peak_rss):>12}"
+        )
+    likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 16))
+    click.echo(f"serial share {report.serial_share:.1%} by Amdahl's law; it would give {likely}")
+
+
+group = SectionedGroup(
+    "bench", help="Prove that results are equal, and measure how much faster more workers are."
+)
+group.example = """
+samebits bench parity count book.txt
+samebits bench speedup count book.txt --worker-counts 1,2
+"""
+group.add_command(
+    PerJobGroup(
+        "parity",
+        text="Run a job over executors, worker counts and hash seeds; exit code 3 if any digest differs.",
+        example="samebits bench parity count book.txt",
+        action=_parity,
+        params=_parity_params,
+    )
+)
+group.add_command(
+    PerJobGroup(
+        "speedup",
+        text="Measure a job with several worker counts, interleaved: medians, efficiency, memory, Amdahl's law.",
+        example="samebits bench speedup count book.txt --worker-counts 1,2",
+        action=_speedup,
+        params=_speedup_params,
+    )
+)

@@ -1,0 +1,98 @@
+"""The command of a job, made from its Config: inputs, output, flags, progress, summary, record."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from samebits.cli import flags
+from samebits.cli.progress import make_progress
+from samebits.cli.sections import SectionedCommand
+from samebits.core.events import Event, Observer, fan_out
+from samebits.core.record import RunRecord
+
+__all__ = ["ask_job", "job_command", "observing"]
+
+Summarize = Callable[[RunRecord], None]
+
+
+def job_command(
+    job_name: str, *, text: str, example: str, summarize: Summarize, name: str = ""
+) -> click.Command:
+    """Make the command that runs a job.
+
+    Args:
+        job_name: Key in the table of jobs.
+        text: What it does, in a sentence or two.
+        example: Command lines that work.
+        summarize: Prints the result for people: data to stdout, words to stderr.
+        name: Name of the command when it is not the job's, e.g. ``train``.
+    """
+    from samebits.jobs import get_job
+
+    def callback(**values: Any) -> None:
+        record = _run(job_name, values)
+        if values["as_json"]:
+            click.echo(json.dumps(dataclasses.asdict(record), ensure_ascii=False))
+        elif not values["quiet"]:
+            summarize(record)
+            _say_where(record, values["output"])
+
+    parameters = [
+        flags.input_argument(),
+        flags.output_flag(),
+        flags.config_file_flag(),
+        *flags.config_flags(get_job(job_name).Config),
+        *flags.run_flags(),
+        *flags.print_flags(),
+    ]
+    return SectionedCommand(
+        name or job_name, callback=callback, params=parameters, help=text, example=example
+    )
+
+
+def ask_job(job_name: str, values: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the Config and RunOptions that a command line asks for."""
+    from samebits.jobs import get_job
+
+    file = values.get("config_file")
+    config = flags.build_config(get_job(job_name).Config, job_name, values, file)
+    return config, flags.build_options(values, file)
+
+
+def _run(job_name: str, values: dict[str, Any]) -> RunRecord:
+    from samebits import api
+
+    config, options = ask_job(job_name, values)
+    with observing(values) as observer:
+        return api.run(job_name, config, output=values["output"], options=options, observer=observer)
+
+
+@contextmanager
+def observing(values: dict[str, Any]) -> Iterator[Observer]:
+    """Show progress and write the log file while the body runs."""
+    progress = make_progress(show=values["progress"], quiet=values["quiet"], verbose=values["verbose"])
+    if not values["log_file"]:
+        with progress:
+            yield progress
+        return
+    with progress, Path(values["log_file"]).open("wb") as file:
+
+        def log(event: Event) -> None:
+            from samebits.data.event_log import event_line
+
+            file.write(json.dumps(event_line(event)).encode() + b"\n")
+
+        yield fan_out(progress, log)
+
+
+def _say_where(record: RunRecord, output: str) -> None:
+    click.echo(f"{record.why_workers}; {record.seconds:.2f} s", err=True)
+    click.echo(f"digest {record.artifact_digest}", err=True)
+    click.echo(f"written to {output}", err=True)

@@ -1,0 +1,68 @@
+"""samebits verify."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from samebits.cli import flags
+from samebits.cli.sections import PRINT, WHAT, SectionedCommand, SectionedOption
+from samebits.errors import ConfigError
+
+__all__ = ["command"]
+
+
+def _verify(**values: Any) -> None:
+    from samebits import checks
+
+    artifact = checks.verify(values["folder"])
+    said = [f"{values['folder']}: {len(artifact.files)} files as the manifest says"]
+    if values["against"]:
+        checks.compare(values["folder"], values["against"])
+        said.append(f"{values['against']}: the same bytes")
+    if values["rerun"]:
+        options = flags.build_options(values, None)
+        compared = checks.rerun(values["folder"], num_shards=_num_shards(values["rerun"]), options=options)
+        said.append(f"{compared} shards computed again: the same digests")
+    if values["as_json"]:
+        click.echo(json.dumps({"ok": True, "digest": artifact.digest, "checked": said}))
+        return
+    for line in said:
+        click.echo(line)
+    click.echo(f"digest {artifact.digest}")
+
+
+def _num_shards(text: str) -> int | None:
+    if text == "all":
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise ConfigError(f"--rerun is {text!r}", hint="give a number of shards, or all")
+
+
+command = SectionedCommand(
+    "verify",
+    callback=_verify,
+    params=[
+        click.Argument(["folder"], metavar="DIR"),
+        SectionedOption(
+            ["--against"], metavar="DIR", section=WHAT, help="another artifact that must have the same bytes"
+        ),
+        SectionedOption(
+            ["--rerun"],
+            metavar="K|all",
+            section=WHAT,
+            help="compute K shards, or the whole job, again and compare",
+        ),
+        SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print the result as JSON"),
+        *[flag for flag in flags.run_flags() if flag.name in ("workers", "executor", "address")],
+    ],
+    help="Check every file of an artifact against its manifest. Exit code 3 names the first difference.",
+    example="""
+    samebits verify counts
+    samebits verify counts --against other-counts
+    samebits verify counts --rerun 5 --workers 3
+    """,
+)
