@@ -71,3 +71,9 @@ def read(tmp_path: Path) -> Callable[..., Read]:
         return read_all(open_corpus([str(path)], cell_bytes=cell_bytes), columns, **limits)
 
     return run
+
+
+@pytest.fixture
+def read_corpus() -> Callable[..., Read]:
+    """Read a corpus that is open already."""
+    return read_all

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
 from samebits.data.blocks import VerifiedFile, hash_blocks
+from samebits.data.csv_rows import DELIMITERS, CsvStates
 from samebits.data.listing import Found, list_inputs
 from samebits.errors import ConfigError, InputError
 
@@ -42,6 +43,7 @@ class Source:
         format: One of ``samebits.data.formats.FORMATS``.
         compression: ``"gz"``, ``"zst"`` or empty.
         blocks: xxh3-128 digests of its blocks, one after the other.
+        states: State of the record automaton at the start of each block (CSV and TSV that can be cut).
         row_group_bytes: Size of each row group (Parquet only).
     """
 
@@ -52,6 +54,7 @@ class Source:
     format: str
     compression: str
     blocks: bytes
+    states: bytes = b""
     row_group_bytes: tuple[int, ...] = ()
 
     @property
@@ -140,25 +143,62 @@ def open_corpus(
 
 
 def _measure(found: Found) -> Source:
-    """Read one file once: its size and the digests of its blocks."""
+    """Read one file once: its size, the digests of its blocks, and what is needed to cut it."""
     digests = []
     size = 0
+    cuts_records = found.kind.format in DELIMITERS and not found.kind.compression
+    states = CsvStates(DELIMITERS[found.kind.format]) if cuts_records else None
     try:
         with Path(found.path).open("rb", buffering=0) as file:
             for block, digest in hash_blocks(file):
                 size += len(block)
                 digests.append(digest)
+                if states is not None:
+                    states.add(block)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
-    return Source(found.name, found.path, found.origin, size, *found.kind, blocks=b"".join(digests))
+    source = Source(
+        found.name,
+        found.path,
+        found.origin,
+        size,
+        found.kind.format,
+        found.kind.compression,
+        blocks=b"".join(digests),
+        states=bytes(states) if states is not None else b"",
+    )
+    return _with_row_groups(source) if source.format == "parquet" else source
+
+
+def _with_row_groups(source: Source) -> Source:
+    from samebits.data.parquet_rows import row_group_sizes
+
+    with source.open() as file:
+        return replace(source, row_group_bytes=row_group_sizes(file))
 
 
 def _cells(source: Source, cell_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return starts and stops of a source's shards."""
+    if source.format == "parquet":
+        starts = _row_group_starts(source.row_group_bytes, cell_bytes)
+        return starts, np.append(starts[1:], len(source.row_group_bytes))[: len(starts)]
     if source.compression or source.size <= cell_bytes:
         whole = np.array([source.size] if source.size else [], dtype=np.int64)
         return np.zeros_like(whole), whole
     starts = np.arange(0, source.size, cell_bytes, dtype=np.int64)
     return starts, np.minimum(starts + cell_bytes, source.size)
+
+
+def _row_group_starts(sizes: Sequence[int], cell_bytes: int) -> NDArray[np.int64]:
+    """Join consecutive row groups until they reach the size of a cell."""
+    starts = []
+    room = 0
+    for number, size in enumerate(sizes):
+        if room <= 0:
+            starts.append(number)
+            room = cell_bytes
+        room -= size
+    return np.array(starts, dtype=np.int64)
 
 
 def _joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -105,12 +105,13 @@ def read_cell(file: VerifiedFile, start: int, stop: int, *, framing: Framing, ma
         base, stop + BLOCK_BYTES
     )  # the last record nearly always ends in the block after the cell
     state = framing.state_at(base // BLOCK_BYTES)
+    begin = bom_length(data) if base == 0 else 0
     if start == 0:
-        begin = bom_length(data)
         state, _, last = framing.scan(data, begin, stop - 1, state)
     else:
-        state, _, _ = framing.scan(data, 0, start - 1 - base, state)
-        state, first, last = framing.scan(data, start - 1 - base, stop - 1 - base, state)
+        before = max(start - 1 - base, begin)
+        state, _, _ = framing.scan(data, begin, before, state)
+        state, first, last = framing.scan(data, before, stop - 1 - base, state)
         if first is None:
             return Piece(data[:0], 0, 0, base)
         begin = first

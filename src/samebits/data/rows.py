@@ -13,20 +13,27 @@ r"""Read one shard of a corpus as rows: the only way jobs read text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 from samebits.core.plan import Shard
+from samebits.data.blocks import VerifiedFile
 from samebits.data.corpus import Corpus, Source
+from samebits.data.csv_rows import DELIMITERS, CsvFraming, CsvParser, header_of, read_header, split_header
 from samebits.data.json_rows import JsonParser
+from samebits.data.parquet_rows import parquet_blocks
 from samebits.data.parse import PieceParser, TextParser
-from samebits.data.pieces import LineFraming, Piece, read_cell
+from samebits.data.pieces import Framing, LineFraming, Piece, read_cell
 from samebits.data.rowblock import BadRow, RowBlock, TextColumn
+from samebits.data.streams import decompressed, stream_pieces
 from samebits.errors import ConfigError, InputError
 
-__all__ = ["MAX_LINE_BYTES", "BadRow", "RowBlock", "TextColumn", "iter_rows"]
+__all__ = ["MAX_LINE_BYTES", "STREAM_BYTES", "BadRow", "RowBlock", "TextColumn", "iter_rows"]
 
 # A longer line is nearly always a file that is no text; its memory would be multiplied by every worker.
 MAX_LINE_BYTES = 64 << 20
+STREAM_BYTES = 8 << 20
 
 
 def iter_rows(
@@ -35,6 +42,7 @@ def iter_rows(
     columns: Sequence[str] = ("text",),
     *,
     max_line_bytes: int = MAX_LINE_BYTES,
+    stream_bytes: int = STREAM_BYTES,
 ) -> Iterator[RowBlock]:
     """Yield the rows a shard owns, in order, in blocks of bounded size.
 
@@ -46,6 +54,7 @@ def iter_rows(
         shard: One of ``corpus.shards()``.
         columns: Which columns to take; plain text has one, ``text``.
         max_line_bytes: A longer record is a bad row, and never in memory as a whole.
+        stream_bytes: About how much of a compressed file is in one block; never changes the rows.
 
     Raises:
         InputError: The file is gone or has changed, is not of its format, or has no such column.
@@ -53,24 +62,91 @@ def iter_rows(
     if not columns or len(set(columns)) < len(columns):
         raise ConfigError(f"columns must be different names, at least one, not {list(columns)}")
     source = corpus.sources[shard.source]
-    parser = _parser(source, tuple(columns), max_line_bytes)
+    reader = _READERS[source.format]
+    with source.open() as file:
+        yield from reader(_Reading(source, shard, file, tuple(columns), max_line_bytes, stream_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One call of ``iter_rows``."""
+
+    source: Source
+    shard: Shard
+    file: VerifiedFile
+    columns: tuple[str, ...]
+    max_line_bytes: int
+    stream_bytes: int
+
+    def pieces(self, framing: Framing) -> Iterator[Piece]:
+        """Yield the whole records of the shard."""
+        if self.source.compression:
+            return stream_pieces(
+                decompressed(self.file, self.source.compression),
+                framing=framing,
+                stream_bytes=self.stream_bytes,
+                max_line_bytes=self.max_line_bytes,
+            )
+        start, stop = self.shard.start, self.shard.stop
+        return iter([read_cell(self.file, start, stop, framing=framing, max_line_bytes=self.max_line_bytes)])
+
+
+def _parsed(pieces: Iterator[Piece], parser: PieceParser) -> Iterator[RowBlock]:
     line = 0
-    for piece in _pieces(source, shard, max_line_bytes):
+    for piece in pieces:
         block = parser(piece, first_line=line)
         line += block.num_lines
         yield block
 
 
-def _pieces(source: Source, shard: Shard, max_line_bytes: int) -> Iterator[Piece]:
-    with source.open() as file:
-        yield read_cell(file, shard.start, shard.stop, framing=LineFraming(), max_line_bytes=max_line_bytes)
+def _read_text(reading: _Reading) -> Iterator[RowBlock]:
+    if reading.columns != ("text",):
+        names = ", ".join(map(repr, reading.columns))
+        raise InputError(f"plain text has one column, 'text', not {names}", path=reading.source.origin)
+    return _parsed(reading.pieces(LineFraming()), TextParser(reading.columns, reading.max_line_bytes))
 
 
-def _parser(source: Source, columns: tuple[str, ...], max_line_bytes: int) -> PieceParser:
-    if source.format == "jsonl":
-        return JsonParser(columns, max_line_bytes)
-    if columns != ("text",):
-        raise InputError(
-            f"plain text has one column, 'text', not {', '.join(map(repr, columns))}", path=source.origin
-        )
-    return TextParser(columns, max_line_bytes)
+def _read_json(reading: _Reading) -> Iterator[RowBlock]:
+    return _parsed(reading.pieces(LineFraming()), JsonParser(reading.columns, reading.max_line_bytes))
+
+
+def _read_csv(reading: _Reading) -> Iterator[RowBlock]:
+    """Take the header from the start of the file, whichever shard this is, and leave it out of the rows."""
+    source, max_line_bytes = reading.source, reading.max_line_bytes
+    framing = CsvFraming(DELIMITERS[source.format], source.states or b"\0")
+    pieces = reading.pieces(framing)
+    if reading.shard.start > 0:
+        header = read_header(reading.file, framing, max_line_bytes=max_line_bytes)
+    else:
+        first = next(pieces, None)
+        if first is None:
+            return iter(())
+        header, rest = split_header(first, framing)
+        pieces = chain([rest], pieces)
+    parser = CsvParser.for_header(
+        header_of(header, framing.delimiter, max_line_bytes=max_line_bytes, origin=source.origin),
+        reading.columns,
+        delimiter=framing.delimiter,
+        max_line_bytes=max_line_bytes,
+        origin=source.origin,
+    )
+    return _parsed(pieces, parser)
+
+
+def _read_parquet(reading: _Reading) -> Iterator[RowBlock]:
+    return parquet_blocks(
+        reading.file,
+        reading.shard.start,
+        reading.shard.stop,
+        reading.columns,
+        max_line_bytes=reading.max_line_bytes,
+    )
+
+
+_READERS: dict[str, Callable[[_Reading], Iterator[RowBlock]]] = {
+    "txt": _read_text,
+    "jsonl": _read_json,
+    "csv": _read_csv,
+    "tsv": _read_csv,
+    "parquet": _read_parquet,
+}
