@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from samebits.api import plan, run
+    from samebits.checks import compare, verify
     from samebits.core.engine import Engine
     from samebits.core.executor import Executor, Task
     from samebits.core.job import Job
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from samebits.data.artifact import open_artifact
     from samebits.errors import SamebitsError
     from samebits.jobs.count import CountConfig
-    from samebits.checks import compare, verify
 
 __version__ = "0.1.0"
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from benchmarks.chardet_peer import find_icu, icu_visual
+
 from samebits.jobs.charset.rtl import glyph_fallbacks, join_arabic, to_visual
 
 HEBREW = [
