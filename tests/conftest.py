@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import threadpoolctl  # noqa: F401 - sets KMP_DUPLICATE_LIB_OK when it is first imported, which is no test's doing
 from hypothesis import settings
 
 REPO = Path(__file__).resolve().parent.parent
