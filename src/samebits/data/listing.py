@@ -65,9 +65,21 @@ def list_inputs(inputs: Sequence[str], *, format_name: str = "auto") -> Listing:
             f"unknown format {format_name!r}", hint=did_you_mean(format_name, ("auto", *FORMATS))
         )
     listing = Listing([], [])
+    remote = _fetch([argument for argument in inputs if "://" in argument])
     for argument in inputs:
-        _add(listing, argument, format_name)
+        if argument in remote:
+            _add_many(listing, argument, format_name, iter(remote[argument]))
+        else:
+            _add(listing, argument, format_name)
     return listing
+
+
+def _fetch(urls: list[str]) -> dict[str, list[tuple[str, str, str]]]:
+    if not urls:
+        return {}
+    from samebits.data.fetch import fetch_urls  # brings the network libraries
+
+    return fetch_urls(urls)
 
 
 def _add(listing: Listing, argument: str, format_name: str) -> None:
