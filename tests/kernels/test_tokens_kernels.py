@@ -57,14 +57,14 @@ def plain_permute(seed: int, size: int, slot: int) -> int:
 
 
 @given(texts)
-def test_byte_ids_are_the_bytes(rows: list[str]):
+def test_byte_ids_are_the_bytes(rows: list[str]) -> None:
     data = [row.encode() for row in rows]
     ids, offsets = tokens_chars.bytes_to_ids(*rows_of(data))
     assert unflatten(ids, offsets) == [list(row) for row in data]
 
 
 @given(texts)
-def test_char_ids_follow_the_table_and_count_the_unknown(rows: list[str]):
+def test_char_ids_follow_the_table_and_count_the_unknown(rows: list[str]) -> None:
     table = np.full(0x110000, -1, np.int32)
     known = "abcé中\U0001f600 "
     table[[ord(c) for c in known]] = np.arange(10, 10 + len(known))
@@ -75,7 +75,7 @@ def test_char_ids_follow_the_table_and_count_the_unknown(rows: list[str]):
 
 
 @pytest.mark.parametrize("row", [b"\xff", b"a\xe4\xb8", b"\xc3", b"\xf0\x9f\x98", b"\x80\x80", b"\xe4a\xb8"])
-def test_broken_utf8_never_reads_past_its_row(row: bytes):
+def test_broken_utf8_never_reads_past_its_row(row: bytes) -> None:
     table = np.full(0x110000, 5, np.int32)
     ids, offsets, missing = tokens_chars.chars_to_ids(*rows_of([row, b"ok"]), table, 1)
     assert offsets[-1] - offsets[1] == 2
@@ -84,7 +84,7 @@ def test_broken_utf8_never_reads_past_its_row(row: bytes):
 
 
 @given(texts)
-def test_char_counts_are_exact(rows: list[str]):
+def test_char_counts_are_exact(rows: list[str]) -> None:
     counts = tokens_chars.count_chars(*rows_of([r.encode() for r in rows]))
     joined = "".join(rows)
     assert {chr(c): int(counts[c]) for c in np.flatnonzero(counts)} == {
@@ -93,7 +93,7 @@ def test_char_counts_are_exact(rows: list[str]):
 
 
 @given(texts)
-def test_rows_come_back_as_strings(rows: list[str]):
+def test_rows_come_back_as_strings(rows: list[str]) -> None:
     assert tokens_chars.rows_to_strings(*rows_of([r.encode() for r in rows])) == rows
 
 
@@ -102,7 +102,7 @@ def plain_words(row: bytes) -> list[bytes]:
 
 
 @given(st.lists(st.binary(max_size=12) | st.text("ab( )é\u2003", max_size=30).map(str.encode), max_size=8))
-def test_word_ids_compare_whole_words(rows: list[bytes]):
+def test_word_ids_compare_whole_words(rows: list[bytes]) -> None:
     vocabulary = [b"(", b")", b"a", b"ab", b"aab", b"solution", b"solutions", "é".encode()]
     arena = b"".join(vocabulary)
     words = np.concatenate(([0], np.cumsum([len(w) for w in vocabulary]))).astype(np.int64)
@@ -115,7 +115,7 @@ def test_word_ids_compare_whole_words(rows: list[bytes]):
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8))
-def test_word_counts_are_exact_and_in_order_of_appearance(rows: list[bytes]):
+def test_word_counts_are_exact_and_in_order_of_appearance(rows: list[bytes]) -> None:
     buffer, begin, end = rows_of(rows)
     starts, lengths, counts = tokens_words.count_words(buffer, begin, end, CLASSES)
     found = [
@@ -129,51 +129,51 @@ def test_word_counts_are_exact_and_in_order_of_appearance(rows: list[bytes]):
     assert found == list(expected.items())
 
 
-def test_word_counts_survive_growing_tables():
+def test_word_counts_survive_growing_tables() -> None:
     row = " ".join(f"w{i % 30_000}" for i in range(90_000)).encode()
     _, _, counts = tokens_words.count_words(*rows_of([row]), CLASSES)
     assert counts.tolist() == [3] * 30_000
 
 
 @given(st.integers(0, MASK), st.lists(st.integers(0, 2**62), max_size=20))
-def test_row_hashes_are_splitmix64(seed: int, rows: list[int]):
+def test_row_hashes_are_splitmix64(seed: int, rows: list[int]) -> None:
     start = plain_mix(seed + 0x9E3779B97F4A7C15 & MASK)
     expected = [plain_mix(start + (row + 1) * 0x9E3779B97F4A7C15 & MASK) for row in rows]
     assert tokens_order.hash_rows(seed, np.array(rows, np.int64)).tolist() == expected
 
 
-def test_row_hashes_are_golden():
+def test_row_hashes_are_golden() -> None:
     """These values decide which rows are validation rows: they may never change."""
     got = tokens_order.hash_rows(0, np.arange(3, dtype=np.int64)).tolist()
     assert got == [12035550249420947055, 12935080325729570654, 7141179953334974231]
 
 
-def test_permutation_is_golden():
+def test_permutation_is_golden() -> None:
     """These values decide the order of shuffled rows: they may never change."""
     got = tokens_order.permute(0, 10, np.arange(10, dtype=np.int64)).tolist()
     assert got == [5, 0, 7, 9, 6, 2, 8, 3, 4, 1]
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
-def test_permutation_is_a_bijection_for_every_size(seed: int):
+def test_permutation_is_a_bijection_for_every_size(seed: int) -> None:
     for size in [*range(1, 200), 1023, 1024, 1025, 2000]:
         slots = np.arange(size, dtype=np.int64)
         assert np.array_equal(np.sort(tokens_order.permute(seed, size, slots)), slots)
 
 
 @given(st.integers(0, MASK), st.integers(1, 2**40), st.data())
-def test_permutation_follows_its_definition(seed: int, size: int, data: st.DataObject):
+def test_permutation_follows_its_definition(seed: int, size: int, data: st.DataObject) -> None:
     slot = data.draw(st.integers(0, size - 1))
     assert tokens_order.permute(seed, size, np.array([slot], np.int64))[0] == plain_permute(seed, size, slot)
 
 
-def test_slots_outside_the_permutation_are_refused():
+def test_slots_outside_the_permutation_are_refused() -> None:
     with pytest.raises(ValueError, match=r"slot 5 is outside range\(5\)"):
         tokens_order.permute(0, 5, np.array([5], np.int64))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-def test_pieces_interleave_runs_and_special_ids(dtype: type):
+def test_pieces_interleave_runs_and_special_ids(dtype: type) -> None:
     ids = np.arange(10, 30, dtype=np.uint32)
     starts = np.array([[0, 3], [5, 9]], np.int64)
     stops = np.array([[2, 3], [8, 10]], np.int64)
@@ -184,7 +184,7 @@ def test_pieces_interleave_runs_and_special_ids(dtype: type):
     assert lengths.tolist() == [8, 4]
 
 
-def test_pieces_that_do_not_fit_are_refused():
+def test_pieces_that_do_not_fit_are_refused() -> None:
     ids, one = np.arange(4, dtype=np.uint32), np.array([[0]], np.int64)
     with pytest.raises(ValueError, match="5 tokens do not fit an output of 4"):
         tokens_rows.join_pieces(
@@ -197,14 +197,14 @@ def test_pieces_that_do_not_fit_are_refused():
         )
 
 
-def test_ranges_outside_the_stream_are_refused():
+def test_ranges_outside_the_stream_are_refused() -> None:
     stream = np.arange(4, dtype=np.uint16)
     with pytest.raises(ValueError, match=r"row 0 is \[2, 5\) in a buffer of 4"):
         tokens_rows.copy_ranges(stream, np.array([2]), np.array([5]), np.zeros(9, np.uint16))
 
 
 @given(st.lists(st.lists(st.integers(0, 65535), max_size=9), max_size=6), st.integers(1, 8))
-def test_rows_are_cut_and_padded_to_fixed_slots(rows: list[list[int]], width: int):
+def test_rows_are_cut_and_padded_to_fixed_slots(rows: list[list[int]], width: int) -> None:
     stream = np.array([i for row in rows for i in row], np.uint16)
     stops = np.cumsum([len(row) for row in rows], dtype=np.int64)
     starts = stops - np.array([len(row) for row in rows], np.int64)

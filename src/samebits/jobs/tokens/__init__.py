@@ -1,0 +1,1 @@
+"""Any data set to memory-mapped tokens: byte-identical for any number of workers, resumable, read by others."""

@@ -1,0 +1,256 @@
+"""Byte-pair encoding by the fastest library that gives exactly the ids of ``tokenizers``.
+
+* ``choose_library`` takes fastokens when the file is on the allow-list and a probe agrees, else ``tokenizers``.
+* Special tokens written in a text stay plain text in both: a document cannot inject ``<|endoftext|>``.
+* Threads inside the libraries are switched off: a worker is one core. fastokens sizes its pool by the CPUs the first
+  caller may use, so its first call is made with one; ``tokenizers`` obeys variables that the command line sets.
+* Word caches grow without limit, so an encoder is replaced when the process uses more than its memory budget. Ids do
+  not depend on the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.data.rowblock import TextColumn
+from samebits.errors import ConfigError, MissingExtra
+from samebits.jobs.tokens.bpe_probe import probe_key, probe_texts, remember, was_equal
+from samebits.jobs.tokens.bpe_rules import why_slow
+from samebits.jobs.tokens.vocab import SPECIAL_NAMES, Encoded, Specials
+from samebits.kernels.tokens_chars import rows_to_strings
+
+__all__ = ["BpeTokenizer", "FastEncoder", "ReferenceEncoder", "bpe_tokenizer", "choose_library"]
+
+# Other people's names for the special tokens, tried in this order after our own.
+KNOWN_NAMES = {
+    "pad": ("<pad>", "[PAD]", "<|finetune_right_pad_id|>", "<|endoftext|>"),
+    "unk": ("<unk>", "[UNK]"),
+    "bos": ("<|begin_of_text|>", "<s>", "[CLS]", "<|startoftext|>"),
+    "sep": ("[SEP]", "<sep>"),
+    "eos": ("<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "[SEP]"),
+}
+BATCH_ROWS = 1000  # strings handed over at once: a few MB, so their copies stay small
+MIN_BYTES_PER_ENCODER = 50 << 20  # a new encoder costs 0.3 s and a cold cache; less text would not pay for it
+
+
+class Encoder(Protocol):
+    """A live library object; made per process, never pickled."""
+
+    def encode_strings(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return ids and ``len(texts) + 1`` offsets."""
+        ...
+
+
+class ReferenceEncoder:
+    """``tokenizers``: it defines the ids. They come out as Python lists, the slow part of its interface."""
+
+    def __init__(self, document: bytes) -> None:
+        self.library = _tokenizers().Tokenizer.from_buffer(document)
+        self.library.encode_special_tokens = True  # "<|endoftext|>" inside a text stays plain text
+
+    def encode_strings(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Encode without the post-processor's additions."""
+        rows = [row.ids for row in self.library.encode_batch_fast(texts, add_special_tokens=False)]
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        ids = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
+        return ids, offsets
+
+
+class FastEncoder:
+    """fastokens: ids as two buffers, no Python object per token."""
+
+    def __init__(self, document: bytes) -> None:
+        try:
+            from fastokens._native import Tokenizer
+        except ImportError:
+            raise MissingExtra("fastokens", extra="tokens", needed_for="fast BPE encoding") from None
+        self.library = Tokenizer.from_json_str(document.decode())
+        with _one_cpu():
+            self.encode_strings(["a"])
+
+    def encode_strings(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Encode; special tokens in the text stay plain text."""
+        ids, offsets = self.library.encode_batch_flat(texts, split_special_tokens=True)
+        return np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<u8").astype(np.int64)
+
+
+def _tokenizers() -> Any:
+    try:
+        import tokenizers
+    except ImportError:
+        raise MissingExtra("tokenizers", extra="tokens", needed_for="BPE") from None
+    return tokenizers
+
+
+@contextmanager
+def _one_cpu() -> Iterator[None]:
+    """Let the calling thread see one CPU: fastokens then runs inline instead of starting a pool of its own."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def choose_library(document: bytes) -> tuple[str, str]:
+    """Return the library to use for a tokenizer.json and the sentence that explains it."""
+    reason = why_slow(msgspec.json.decode(document))
+    if reason:
+        return "tokenizers", f"tokenizers: {reason}"
+    try:
+        key = probe_key(document)
+        if was_equal(key):
+            return "fastokens", "fastokens: on the allow-list; probed equal to tokenizers before"
+        texts = probe_texts()
+        ours = FastEncoder(document).encode_strings(texts)
+    except (ImportError, MissingExtra, ValueError) as error:
+        return "tokenizers", f"tokenizers: fastokens cannot be used ({error})"
+    theirs = ReferenceEncoder(document).encode_strings(texts)
+    if not all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True)):
+        return "tokenizers", f"tokenizers: fastokens gave other ids on {len(texts)} probe texts"
+    remember(key)
+    return "fastokens", f"fastokens: on the allow-list; equal to tokenizers on {len(texts)} probe texts"
+
+
+@dataclass
+class _Live:
+    """The encoder of this process for one tokenizer, shared by its threads."""
+
+    encoder: Encoder
+    num_bytes: int = 0
+
+
+_LIVE: dict[tuple[str, str], _Live] = {}
+_LOCK = threading.Lock()
+
+
+def _rss_bytes() -> int:
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0  # not Linux: encoders are then never replaced
+
+
+@dataclass(frozen=True)
+class BpeTokenizer:
+    """``bpe.v1``: a tokenizer.json of Hugging Face's format.
+
+    Attributes:
+        document: The file.
+        special_ids: Ids of the special tokens.
+        library: ``fastokens`` or ``tokenizers``.
+        note: Why that library.
+        memory_bytes: Above this resident size an encoder that has read enough is replaced.
+    """
+
+    document: bytes
+    special_ids: Specials
+    vocab_size: int
+    library: str
+    note: str
+    memory_bytes: int = 300 << 20
+    kind: ClassVar[str] = "bpe.v1"
+
+    @property
+    def specials(self) -> Specials:
+        """Ids of the special tokens."""
+        return self.special_ids
+
+    @cached_property
+    def _key(self) -> tuple[str, str]:
+        return self.library, hashlib.sha256(self.document).hexdigest()
+
+    def _encoder(self, num_bytes: int) -> Encoder:
+        with _LOCK:
+            live = _LIVE.get(self._key)
+            if live is None or (live.num_bytes > MIN_BYTES_PER_ENCODER and _rss_bytes() > self.memory_bytes):
+                _LIVE.clear()
+                del live  # free the old cache before the new one is made
+                make = FastEncoder if self.library == "fastokens" else ReferenceEncoder
+                live = _LIVE[self._key] = _Live(make(self.document))
+            live.num_bytes += num_bytes
+            return live.encoder
+
+    def encode(self, texts: TextColumn) -> Encoded:
+        """Encode in batches, so that the Python strings of a shard never exist all at once."""
+        ids: list[NDArray[np.uint32]] = []
+        ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+        base = 0
+        encoder = self._encoder(int((texts.stops - texts.starts).sum()))
+        for row in range(0, len(texts.starts), BATCH_ROWS):
+            rows = slice(row, row + BATCH_ROWS)
+            strings = rows_to_strings(texts.buffer, texts.starts[rows], texts.stops[rows])
+            flat, offsets = encoder.encode_strings(strings)
+            ids.append(flat)
+            ends.append(offsets[1:] + base)
+            base += len(flat)
+        return Encoded(np.concatenate(ids) if ids else np.zeros(0, np.uint32), np.concatenate(ends), 0)
+
+    def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
+        """Decode with ``tokenizers``; special tokens by name."""
+        return str(self._reference.library.decode([int(i) for i in ids], skip_special_tokens=False))
+
+    @cached_property
+    def _reference(self) -> ReferenceEncoder:
+        return ReferenceEncoder(self.document)
+
+    def dump(self) -> bytes:
+        """Return the file as it came."""
+        return self.document
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone: library objects are made anew in each process."""
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+def bpe_tokenizer(document: bytes, parsed: dict[str, Any], *, memory_bytes: int = 300 << 20) -> BpeTokenizer:
+    """Check a tokenizer.json and choose its library.
+
+    Raises:
+        ConfigError: if the file sets truncation or padding, which would change what is stored.
+    """
+    for setting in ("truncation", "padding"):
+        if parsed.get(setting):
+            raise ConfigError(
+                f"the tokenizer file sets {setting}, which would change the stored tokens",
+                hint=f"remove {setting!r} from it; --max-length and --truncate do this here",
+            )
+    library, note = choose_library(document)
+    ids = _vocabulary(parsed)
+    vocab_size = max(ids.values(), default=-1) + 1
+    return BpeTokenizer(document, _specials(parsed), vocab_size, library, note, memory_bytes)
+
+
+def _vocabulary(parsed: dict[str, Any]) -> dict[str, int]:
+    vocab = (parsed.get("model") or {}).get("vocab") or {}
+    if isinstance(vocab, list):  # Unigram: [[piece, score], ...]
+        vocab = {str(piece): i for i, (piece, _) in enumerate(vocab)}
+    added = {str(token["content"]): int(token["id"]) for token in parsed.get("added_tokens") or []}
+    return {**vocab, **added}
+
+
+def _specials(parsed: dict[str, Any]) -> Specials:
+    special = {str(t["content"]): int(t["id"]) for t in parsed.get("added_tokens") or [] if t.get("special")}
+    found: dict[str, int | None] = {}
+    for key, ours in SPECIAL_NAMES.items():
+        names = (ours, *KNOWN_NAMES[key])
+        found[key] = next((special[name] for name in names if name in special), None)
+    if found["pad"] is None:  # lengths say where padding begins, so any id will do
+        found["pad"] = found["eos"] or 0
+    return Specials(**found)  # type: ignore[arg-type]  # pad is an int by now

@@ -1,0 +1,76 @@
+"""Nasty strings on which two encoders must agree before the faster one is trusted, and the memory that they did.
+
+The strings cover every block of the basic plane, emoji, combining marks, all white space, contractions, digits of
+many scripts and text that looks like special tokens. A probe takes about 0.2 s, mostly for loading the slower
+library, so a passed one is remembered in the user's cache under a key made of the tokenizer and both versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from samebits.core.seeds import rng_for
+
+__all__ = ["probe_key", "probe_texts", "remember", "was_equal"]
+
+PROBE_VERSION = 1
+PROBE_COUNT = 1500
+FIXED = ("", "\n", "  ", "<|endoftext|>", "a<|endoftext|>b", " <|endoftext|> x", "don't we'll", "<|endoftext|")
+POOLS = (
+    "".join(map(chr, range(128))),
+    "".join(map(chr, range(0x80, 0x3000))),
+    "".join(map(chr, range(0x3000, 0xD800))),
+    "".join(map(chr, range(0x1F000, 0x1FB00))),
+    " \t\n\r\u00a0\u2003\u3000\u200b\x0b\x0c\x85\u2028\x1c",
+    "'sdmtllvereSDMTLLVERE' ",
+    "0123456789\u00b2\u00bd\u0663\u096a\u2460\u2167  ",
+    "\u0301\u0302\u0303aeiou\u200d\ufe0f\u263a ",
+    "".join(map(chr, (*range(0xE000, 0xF000), *range(0x10000, 0x30000, 7)))),
+)
+
+
+def probe_texts(count: int = PROBE_COUNT, *, seed: int = 5) -> list[str]:
+    """Return the fixed strings and ``count`` drawn ones of 1 to 12 pieces of 1 to 9 characters."""
+    rng = rng_for(seed, "tokens", "probe")
+    num_pieces = rng.integers(1, 13, count)
+    total = int(num_pieces.sum())
+    pools, lengths = rng.integers(0, len(POOLS), total).tolist(), rng.integers(1, 10, total).tolist()
+    draws = rng.random(int(sum(lengths)))
+    pieces, at = [], 0
+    for pool, length in zip(pools, lengths, strict=True):
+        chars = POOLS[pool]
+        pieces.append("".join(chars[int(x * len(chars))] for x in draws[at : at + length].tolist()))
+        at += length
+    stops = np.cumsum(num_pieces).tolist()
+    drawn = ["".join(pieces[a:b]) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+    return [*FIXED, *drawn]
+
+
+def probe_key(document: bytes) -> str:
+    """Key of one tokenizer under the installed versions of both libraries."""
+    versions = [metadata.version(name) for name in ("tokenizers", "fastokens")]
+    return hashlib.sha256(f"{PROBE_VERSION} {versions} ".encode() + document).hexdigest()
+
+
+def _folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "samebits" / "probes"
+
+
+def was_equal(key: str) -> bool:
+    """Whether a probe with this key passed before."""
+    return (_folder() / key).is_file()
+
+
+def remember(key: str) -> None:
+    """Note that a probe passed; a cache that cannot be written is no reason to stop."""
+    try:
+        _folder().mkdir(parents=True, exist_ok=True)
+        (_folder() / key).touch()
+    except OSError:
+        return

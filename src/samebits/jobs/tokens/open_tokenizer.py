@@ -1,0 +1,56 @@
+"""From what the user typed after ``--tokenizer`` to a tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from samebits.errors import ConfigError, InputError, did_you_mean
+from samebits.jobs.tokens.bpe import bpe_tokenizer
+from samebits.jobs.tokens.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, table_tokenizer
+
+__all__ = ["LEARNED", "load_tokenizer", "open_tokenizer", "read_tokenizer_file"]
+
+LEARNED = ("char", "word", "bpe")  # names that mean: learn it from the data first
+
+
+def open_tokenizer(name: str, *, memory_bytes: int = 300 << 20) -> Tokenizer:
+    """Open ``byte``, or a file (or a folder with a ``tokenizer.json``).
+
+    Raises:
+        InputError: if there is no such file or it is no tokenizer.
+        ConfigError: if the file has settings that cannot be honoured.
+    """
+    if name == "byte":
+        return ByteTokenizer()
+    return load_tokenizer(read_tokenizer_file(name), name=name, memory_bytes=memory_bytes)
+
+
+def read_tokenizer_file(name: str) -> bytes:
+    """Return the bytes of a tokenizer file."""
+    path = Path(name)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        hint = did_you_mean(name, ("byte", *LEARNED)) + ", or the path of a tokenizer.json"
+        raise InputError(f"no tokenizer: {error.strerror}", path=str(path), hint=hint) from None
+
+
+def load_tokenizer(document: bytes, *, name: str, memory_bytes: int = 300 << 20) -> Tokenizer:
+    """Build a tokenizer from the bytes of its file; ``name`` is for messages."""
+    try:
+        parsed = msgspec.json.decode(document)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not a tokenizer file: {error}", path=name) from None
+    try:
+        if isinstance(parsed, dict) and FORMAT_KEY in parsed:
+            return table_tokenizer(parsed)
+        if isinstance(parsed, dict) and isinstance(parsed.get("model"), dict):
+            return bpe_tokenizer(document, parsed, memory_bytes=memory_bytes)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error.message}", hint=error.hint) from None
+    raise InputError(
+        "not a tokenizer file: neither Hugging Face's tokenizer.json nor one of samebits", path=name
+    )
