@@ -30,7 +30,14 @@ from samebits.jobs.tokens.bpe_rules import why_slow
 from samebits.jobs.tokens.vocab import SPECIAL_NAMES, Encoded, Specials
 from samebits.kernels.tokens_chars import rows_to_strings
 
-__all__ = ["BpeTokenizer", "FastEncoder", "ReferenceEncoder", "bpe_tokenizer", "choose_library"]
+__all__ = [
+    "BpeTokenizer",
+    "FastEncoder",
+    "ReferenceEncoder",
+    "bpe_tokenizer",
+    "choose_library",
+    "import_tokenizers",
+]
 
 # Other people's names for the special tokens, tried in this order after our own.
 KNOWN_NAMES = {
@@ -56,7 +63,7 @@ class ReferenceEncoder:
     """``tokenizers``: it defines the ids. They come out as Python lists, the slow part of its interface."""
 
     def __init__(self, document: bytes) -> None:
-        self.library = _tokenizers().Tokenizer.from_buffer(document)
+        self.library = import_tokenizers().Tokenizer.from_buffer(document)
         self.library.encode_special_tokens = True  # "<|endoftext|>" inside a text stays plain text
 
     def encode_strings(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -85,7 +92,8 @@ class FastEncoder:
         return np.frombuffer(ids, "<u4"), np.frombuffer(offsets, "<u8").astype(np.int64)
 
 
-def _tokenizers() -> Any:
+def import_tokenizers() -> Any:
+    """Return the library, or say how to install it."""
     try:
         import tokenizers
     except ImportError:
