@@ -177,7 +177,8 @@ def test_pieces_interleave_runs_and_special_ids(dtype: type) -> None:
     ids = np.arange(10, 30, dtype=np.uint32)
     starts = np.array([[0, 3], [5, 9]], np.int64)
     stops = np.array([[2, 3], [8, 10]], np.int64)
-    out, lengths = np.zeros(20, dtype), np.zeros(2, np.int64)
+    out: NDArray[np.uint8] = np.zeros(20, dtype)
+    lengths = np.zeros(2, np.int64)
     pieces = np.array([-1 - 2, 0, -1 - 3, 1, -1 - 4], np.int64)
     size = tokens_rows.join_pieces(ids, starts, stops, pieces, out, lengths)
     assert out[:size].tolist() == [2, 10, 11, 3, 15, 16, 17, 4, 2, 3, 19, 4]

@@ -11,6 +11,8 @@ __all__ = ["JOBS", "get_job"]
 
 JOBS = {
     "count": "samebits.jobs.count:JOB",
+    "tokenizer": "samebits.jobs.tokens:TOKENIZER_JOB",
+    "tokens": "samebits.jobs.tokens:JOB",
 }
 
 

@@ -20,7 +20,16 @@ __all__ = ["probe_key", "probe_texts", "remember", "was_equal"]
 
 PROBE_VERSION = 1
 PROBE_COUNT = 1500
-FIXED = ("", "\n", "  ", "<|endoftext|>", "a<|endoftext|>b", " <|endoftext|> x", "don't we'll", "<|endoftext|")
+FIXED = (
+    "",
+    "\n",
+    "  ",
+    "<|endoftext|>",
+    "a<|endoftext|>b",
+    " <|endoftext|> x",
+    "don't we'll",
+    "<|endoftext|",
+)
 POOLS = (
     "".join(map(chr, range(128))),
     "".join(map(chr, range(0x80, 0x3000))),

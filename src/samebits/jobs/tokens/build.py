@@ -197,7 +197,9 @@ class _Fold:
     def _shuffled(self, split: str) -> RowWriter:
         """Gather rows from the scratch files into their slots."""
         writer = self._final_writer(split)
-        names = {name: f"scratch.{split}.{name}" for name in ("bin", "offsets.npy", "source.npy", "prompts.npy")}
+        names = {
+            name: f"scratch.{split}.{name}" for name in ("bin", "offsets.npy", "source.npy", "prompts.npy")
+        }
         paths = {name: self.out.path(full) for name, full in names.items()}
         offsets, source, prompts = (np.load(paths[name], mmap_mode="r") for name in list(names)[1:])
         size = paths["bin"].stat().st_size

@@ -128,7 +128,9 @@ def _check_numbers(config: TokensConfig) -> None:
         raise ConfigError(f"--seed is {config.seed}", hint="use 0 up to 2**64 - 1")
 
 
-def store_dtype(config: TokensConfig, tokenizer: Tokenizer) -> np.dtype[np.unsignedinteger[np.typing.NBitBase]]:
+def store_dtype(
+    config: TokensConfig, tokenizer: Tokenizer
+) -> np.dtype[np.unsignedinteger[np.typing.NBitBase]]:
     """Return the smallest type that holds every id, or check the one asked for.
 
     Raises:

@@ -140,7 +140,9 @@ def learn_tokenizer(
     if settings.kind == "bpe":
         return _learn_bpe(plan, settings, engine, out)
     counts = _count(plan, settings, engine, out)
-    keys = sorted((key for key, n in counts.items() if n >= settings.min_count), key=lambda k: (-counts[k], k))
+    keys = sorted(
+        (key for key, n in counts.items() if n >= settings.min_count), key=lambda k: (-counts[k], k)
+    )
     if not keys:
         raise InputError("no text to learn from", path=", ".join(plan.source_names[:3]))
     entries = tuple(key.decode() for key in keys[: settings.vocab_size - FIRST_ID])

@@ -19,10 +19,10 @@ HEADER_BYTES = 128
 
 
 def npy_header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Return a version 1.0 header of exactly 128 bytes.
+    r"""Return a version 1.0 header of exactly 128 bytes.
 
     >>> npy_header(np.dtype("<u2"), (3, 5))[:10]
-    b'\\x93NUMPY\\x01\\x00v\\x00'
+    b'\x93NUMPY\x01\x00v\x00'
     """
     text = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     body = text.encode("latin1").ljust(HEADER_BYTES - 11) + b"\n"

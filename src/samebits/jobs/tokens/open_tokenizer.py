@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from samebits.errors import ConfigError, InputError, did_you_mean
 from samebits.jobs.tokens.bpe import bpe_tokenizer
 from samebits.jobs.tokens.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, table_tokenizer
 
-__all__ = ["LEARNED", "load_tokenizer", "open_tokenizer", "read_tokenizer_file"]
+__all__ = ["LEARNED", "load_tokenizer", "open_tokenizer", "read_tokenizer_file", "tokenizer_digest"]
 
 LEARNED = ("char", "word", "bpe")  # names that mean: learn it from the data first
 
@@ -36,6 +37,13 @@ def read_tokenizer_file(name: str) -> bytes:
     except OSError as error:
         hint = did_you_mean(name, ("byte", *LEARNED)) + ", or the path of a tokenizer.json"
         raise InputError(f"no tokenizer: {error.strerror}", path=str(path), hint=hint) from None
+
+
+def tokenizer_digest(name: str) -> str:
+    """Return what identifies a tokenizer in a plan: its name, or the content of its file."""
+    if name == "byte" or name in LEARNED:
+        return name
+    return hashlib.sha256(read_tokenizer_file(name)).hexdigest()
 
 
 def load_tokenizer(document: bytes, *, name: str, memory_bytes: int = 300 << 20) -> Tokenizer:

@@ -52,9 +52,7 @@ class Template:
         return "sep" in self.pieces
 
 
-def template_of(
-    *, template: str | None, columns: Sequence[str], add_bos: bool, add_eos: bool
-) -> Template:
+def template_of(*, template: str | None, columns: Sequence[str], add_bos: bool, add_eos: bool) -> Template:
     """Return the template asked for; without one, the columns joined by separators.
 
     Raises:

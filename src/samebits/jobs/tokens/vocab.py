@@ -37,7 +37,13 @@ __all__ = [
     "table_tokenizer",
 ]
 
-SPECIAL_NAMES = {"pad": "<|pad|>", "unk": "<|unk|>", "bos": "<|bos|>", "sep": "<|sep|>", "eos": "<|endoftext|>"}
+SPECIAL_NAMES = {
+    "pad": "<|pad|>",
+    "unk": "<|unk|>",
+    "bos": "<|bos|>",
+    "sep": "<|sep|>",
+    "eos": "<|endoftext|>",
+}
 FIRST_ID = len(SPECIAL_NAMES)  # of a learned vocabulary: the specials come first
 FORMAT_KEY = "samebits_tokenizer"
 
@@ -105,6 +111,7 @@ def _word_classes() -> NDArray[np.uint8]:
 
 WORD_CLASSES = _word_classes()
 LEARNED_SPECIALS = Specials(*range(FIRST_ID))
+UNKNOWN_ID = list(SPECIAL_NAMES).index("unk")
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class CharTokenizer:
 
     def encode(self, texts: TextColumn) -> Encoded:
         """Look every character up."""
-        return Encoded(*chars_to_ids(texts.buffer, texts.starts, texts.stops, self._table, LEARNED_SPECIALS[1]))
+        return Encoded(*chars_to_ids(texts.buffer, texts.starts, texts.stops, self._table, UNKNOWN_ID))
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Join the characters."""
@@ -189,7 +196,7 @@ class WordTokenizer:
     def encode(self, texts: TextColumn) -> Encoded:
         """Look every word up."""
         rows = (texts.buffer, texts.starts, texts.stops)
-        return Encoded(*words_to_ids(*rows, WORD_CLASSES, *self._table, FIRST_ID, LEARNED_SPECIALS[1]))
+        return Encoded(*words_to_ids(*rows, WORD_CLASSES, *self._table, FIRST_ID, UNKNOWN_ID))
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Join the words with spaces: white space itself is not kept."""
