@@ -48,6 +48,7 @@ class TokenStore:
         about: What the store says of itself: vocabulary size, special ids, counts.
         tokens: ``rows``: (rows, length + 1); ``packed``: all tokens in one array.
         source: Row number in the input, for each row or document.
+        prompts: Tokens up to and including the separator, for each row; None without one.
     """
 
     folder: Path
@@ -56,8 +57,8 @@ class TokenStore:
     about: dict[str, Any]
     tokens: NDArray[Any]
     source: NDArray[np.uint64]
+    prompts: NDArray[Any] | None
     _lengths: NDArray[Any]  # rows: lengths; packed: offsets
-    _prompts: NDArray[Any] | None
 
     @classmethod
     def open(cls, folder: str | Path, split: str = "train", *, full_check: bool = False) -> TokenStore:
@@ -82,7 +83,7 @@ class TokenStore:
         prompts = artifact.array(f"{split}.prompts.npy", mmap=True) if about["prompts"] else None
         tokens, lengths = _load(artifact, split, about)
         source = artifact.array(f"{split}.source.npy", mmap=True)
-        return cls(Path(folder), split, about["layout"], about, tokens, source, lengths, prompts)
+        return cls(Path(folder), split, about["layout"], about, tokens, source, prompts, lengths)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by place: a worker of a data loader maps the files again instead of copying them."""
@@ -136,9 +137,9 @@ class TokenStore:
 
     def loss_mask(self, rows: Index = slice(None)) -> NDArray[np.bool_]:
         """Rows with a separator: where a target belongs to the answer, after the separator."""
-        if self._prompts is None:
+        if self.prompts is None:
             raise ConfigError("this store has no prompts", hint="build it with a template that has {sep}")
-        prompts = np.asarray(self._prompts[rows], np.int64)
+        prompts = np.asarray(self.prompts[rows], np.int64)
         answer: NDArray[np.bool_] = np.arange(self.tokens.shape[1] - 1) >= prompts[..., None] - 1
         return self.mask(rows) & answer
 

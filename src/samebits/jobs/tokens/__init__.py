@@ -18,10 +18,11 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.corpus import open_corpus
 from samebits.jobs.tokens.build import build
 from samebits.jobs.tokens.config import TokensConfig
+from samebits.jobs.tokens.convert import CONVERT_JOB, ConvertConfig
 from samebits.jobs.tokens.open_tokenizer import tokenizer_digest
 from samebits.jobs.tokens.tokenizer_job import TOKENIZER_JOB, TokenizerConfig
 
-__all__ = ["JOB", "TOKENIZER_JOB", "TokenizerConfig", "TokensConfig"]
+__all__ = ["CONVERT_JOB", "JOB", "TOKENIZER_JOB", "ConvertConfig", "TokenizerConfig", "TokensConfig"]
 
 
 @dataclass(frozen=True, slots=True)
