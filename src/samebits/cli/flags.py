@@ -31,7 +31,8 @@ OPTIONS_TABLE = "run"
 
 def config_flags(cls: type, *, skip: Iterable[str] = ()) -> list[click.Parameter]:
     """Return one flag for each field that is no input."""
-    return [_flag(setting, WHAT) for setting in settings_of(cls) if setting.name not in {"inputs", *skip}]
+    kept = [setting for setting in settings_of(cls) if setting.name not in {"inputs", *skip}]
+    return [_flag(setting, HOW if setting.how else WHAT) for setting in kept]
 
 
 def run_flags() -> list[click.Parameter]:

@@ -53,6 +53,7 @@ class Setting:
     short: str
     choices: tuple[str, ...]
     location: bool
+    how: bool
     optional: bool
     many: bool
     metavar: str
@@ -69,6 +70,7 @@ def option(
     help: str,  # noqa: A002 - the word click and argparse use
     short: str = "",
     location: bool = False,
+    how: bool = False,
     metavar: str = "",
 ) -> Any:
     """Define a setting as a dataclass field.
@@ -78,9 +80,10 @@ def option(
         help: One line, lower case, no full stop; shown by ``--help`` and in the reference.
         short: Short flag, e.g. ``"-w"``.
         location: True for paths: never digested, never in the artifact.
+        how: True for what never changes the result, e.g. a batch size; never digested, never in the artifact.
         metavar: Placeholder in the help, e.g. ``"N|auto"``.
     """
-    extra = {"help": help, "short": short, "location": location, "metavar": metavar}
+    extra = {"help": help, "short": short, "location": location, "how": how, "metavar": metavar}
     return dataclasses.field(default=default, metadata={METADATA_KEY: extra})
 
 
@@ -185,8 +188,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def saved_fields(config: Any) -> dict[str, Any]:
-    """Return what is digested and saved: every field that is not a location, tuples as lists."""
-    kept = [setting for setting in settings_of(type(config)) if not setting.location]
+    """Return what is digested and saved: every field that is no location and may change the result, tuples as lists."""
+    kept = [setting for setting in settings_of(type(config)) if not (setting.location or setting.how)]
     values = {setting.name: getattr(config, setting.name) for setting in kept}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
