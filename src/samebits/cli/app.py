@@ -24,6 +24,10 @@ __all__ = ["COMMANDS", "cli", "run"]
 # name -> (where it is, one line of help). Nothing is imported before its command is used.
 COMMANDS = {
     "count": ("samebits.cli.count:command", "count words or character n-grams of a corpus"),
+    "tokens": (
+        "samebits.cli.tokens:group",
+        "turn text into memory-mapped tokens; train tokenizers; look inside",
+    ),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
     "bench": ("samebits.cli.bench:group", "prove parity and measure speed-up"),

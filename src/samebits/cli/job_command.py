@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,18 @@ from samebits.core.record import RunRecord
 __all__ = ["ask_job", "job_command", "observing"]
 
 Summarize = Callable[[RunRecord], None]
+Watch = Callable[[dict[str, Any]], AbstractContextManager[Observer]]
 
 
 def job_command(
-    job_name: str, *, text: str, example: str, summarize: Summarize, name: str = ""
+    job_name: str,
+    *,
+    text: str,
+    example: str,
+    summarize: Summarize,
+    name: str = "",
+    extra: Sequence[click.Parameter] = (),
+    watch: Watch | None = None,
 ) -> click.Command:
     """Make the command that runs a job.
 
@@ -33,11 +41,13 @@ def job_command(
         example: Command lines that work.
         summarize: Prints the result for people: data to stdout, words to stderr.
         name: Name of the command when it is not the job's, e.g. ``train``.
+        extra: Flags of this command alone.
+        watch: Context that gives the observer, for commands that show more than progress.
     """
     from samebits.jobs import get_job
 
     def callback(**values: Any) -> None:
-        record = _run(job_name, values)
+        record = _run(job_name, values, watch or observing)
         if values["as_json"]:
             click.echo(json.dumps(dataclasses.asdict(record), ensure_ascii=False))
         elif not values["quiet"]:
@@ -51,6 +61,7 @@ def job_command(
         *flags.config_flags(get_job(job_name).Config),
         *flags.run_flags(),
         *flags.print_flags(),
+        *extra,
     ]
     return SectionedCommand(
         name or job_name, callback=callback, params=parameters, help=text, example=example
@@ -66,11 +77,11 @@ def ask_job(job_name: str, values: dict[str, Any]) -> tuple[Any, Any]:
     return config, flags.build_options(values, file)
 
 
-def _run(job_name: str, values: dict[str, Any]) -> RunRecord:
+def _run(job_name: str, values: dict[str, Any], watch: Watch) -> RunRecord:
     from samebits import api
 
     config, options = ask_job(job_name, values)
-    with observing(values) as observer:
+    with watch(values) as observer:
         return api.run(job_name, config, output=values["output"], options=options, observer=observer)
 
 

@@ -11,8 +11,9 @@ __all__ = ["JOBS", "get_job"]
 
 JOBS = {
     "count": "samebits.jobs.count:JOB",
-    "tokenizer": "samebits.jobs.tokens:TOKENIZER_JOB",
     "tokens": "samebits.jobs.tokens:JOB",
+    "tokens_convert": "samebits.jobs.tokens:CONVERT_JOB",
+    "tokens_train": "samebits.jobs.tokens:TOKENIZER_JOB",
 }
 
 

@@ -79,7 +79,7 @@ def tokenizer_file(dirty: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A byte-level BPE of 600 ids."""
     folder = tmp_path_factory.mktemp("tokenizer") / "out"
     config = TokenizerConfig(inputs=(str(dirty),), vocab_size=600)
-    run("tokenizer", config, output=folder, options=RunOptions(max_bad="100%"))
+    run("tokens_train", config, output=folder, options=RunOptions(max_bad="100%"))
     return folder / "tokenizer.json"
 
 

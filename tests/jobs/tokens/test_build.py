@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.jobs.tokens.conftest import Build
 from samebits.data.artifact import open_artifact
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError, InputError, OutputFailed, TooManyBadRows
-from samebits.jobs.tokens import JOB, TokensConfig, estimate
+from samebits.jobs.tokens import JOB, TokensConfig
 from samebits.jobs.tokens.bpe import ReferenceEncoder
 from samebits.jobs.tokens.inspect_store import tokenizer_of
 from samebits.kernels.tokens_order import hash_rows, permute
@@ -187,7 +188,7 @@ def test_materialized_arrays_are_those_of_a_padding_loop(build: Build, dirty: Pa
         open_artifact(folder).array(f"train.{name}.npy")
         for name in ("input_ids", "target_ids", "attention_mask")
     )
-    assert (inputs.dtype, targets.dtype, mask.dtype) == (np.int32, np.int32, np.bool_)
+    assert [array.dtype.str for array in (inputs, targets, mask)] == ["<i4", "<i4", "|b1"]
     for row, (_, texts) in enumerate(plain_rows(dirty.read_bytes())):
         ids = [*texts[0].encode(), 256][:21]
         k = len(ids) - 1
@@ -281,7 +282,7 @@ def test_a_build_that_cannot_fit_is_refused_first(build: Build, monkeypatch: pyt
     class Small:
         free = 10
 
-    monkeypatch.setattr(estimate.shutil, "disk_usage", lambda folder: Small)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Small)
     with pytest.raises(OutputFailed, match="on disk"):
         build()
 

@@ -31,7 +31,7 @@ def column(texts: list[str]) -> TextColumn:
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
-    return tokenizer.encode(column([text])).ids.tolist()
+    return [int(i) for i in tokenizer.encode(column([text])).ids]
 
 
 def test_a_template_joins_touching_text_into_one_run() -> None:

@@ -7,7 +7,8 @@ to another split, and appending input moves none either.
 
 from __future__ import annotations
 
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from samebits.core.events import Metric, Warned
 from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.files import writing
 from samebits.data.token_store import STORE_FORMAT
 from samebits.errors import InputError
 from samebits.jobs.tokens.config import TokensConfig, store_dtype
@@ -49,13 +51,13 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
     task = EncodeShard(
         dtype, config.width, config.truncate, config.stride or config.length or 1, config.batch_size
     )
-    fold = _Fold(plan, config, tokenizer, dtype, out)
-    for shard, part in engine.map_ordered("encode", task, plan.shards, state=state):
-        fold.add(shard, part)
-        engine.observer(Metric("tokens", fold.num_tokens))
-        if fold.is_full:
-            break
-    about = fold.finish()
+    with writing(out.output), _Fold(plan, config, tokenizer, dtype, out) as fold:
+        for shard, part in engine.map_ordered("encode", task, plan.shards, state=state):
+            fold.add(shard, part)
+            engine.observer(Metric("tokens", fold.num_tokens))
+            if fold.is_full:
+                break
+        about = fold.finish()
     out.write_json("store.json", about)
     out.write_bytes("tokenizer.json", tokenizer.dump())
     return {**about, "encoder": tokenizer.note, "estimate": guess.sentence()}
@@ -96,6 +98,15 @@ class _Fold:
         self.prompts = config.parsed_template().has_prompt
         make = self._scratch_writer if config.shuffle else self._final_writer
         self.writers: dict[str, RowWriter] = {split: make(split) for split in config.splits}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for writer in self.writers.values():
+            writer.close()
 
     @property
     def num_tokens(self) -> int:

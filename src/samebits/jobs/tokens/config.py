@@ -1,4 +1,4 @@
-"""The settings of ``tokens build``: what may change the result, and three that may not (marked as locations)."""
+"""The settings of ``tokens build``: what may change the result, and three that may not (marked ``how``)."""
 
 from __future__ import annotations
 
@@ -68,12 +68,10 @@ class TokensConfig:
     export: tuple[str, ...] = option(
         (), help="packed: make the files readable by nanogpt, megatron or both", metavar="NAME,…"
     )
-    cell_mb: float = option(
-        8.0, help="size of a shard of the input in MiB; never changes the result", location=True
-    )
-    batch_size: int = option(1000, help="rows encoded at once; never changes the result", location=True)
+    cell_mb: float = option(8.0, help="size of a shard of the input in MiB", how=True, metavar="MB")
+    batch_size: int = option(1000, help="rows encoded at once", how=True)
     memory_mb: int = option(
-        300, help="memory of a worker in MB above which its encoder is replaced", location=True
+        300, help="memory of a worker in MB above which its encoder is replaced", how=True, metavar="MB"
     )
 
     def __post_init__(self) -> None:

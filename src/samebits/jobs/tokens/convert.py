@@ -25,6 +25,7 @@ from samebits.jobs.tokens.writers import Batch, PackedWriter, RowsWriter, RowWri
 __all__ = ["CONVERT_JOB", "ConvertConfig", "ConvertJob"]
 
 CELL_ROWS = 50_000
+STORE_JOB = "tokens"  # the job that TokenStore expects of an artifact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +86,9 @@ class ConvertShard:
 
 @dataclass(frozen=True, slots=True)
 class ConvertJob:
-    """``tokens convert``. The result is a store like any other, so the job bears the name of the build."""
+    """``tokens convert``. The result is a store like any other, so its plan bears the name of the build."""
 
-    name: str = "tokens"
+    name: str = "tokens_convert"
     version: int = 1
     summary: str = "convert a token store to another layout"
     Config: type[ConvertConfig] = ConvertConfig
@@ -101,7 +102,7 @@ class ConvertJob:
         stores = tuple(TokenStore.open(folder, split) for split in artifact.json("store.json")["splits"])
         shards: ShardTable = cut([len(store) for store in stores], CELL_ROWS)
         names = tuple(store.split for store in stores)
-        return Plan(self.name, self.version, 0, config_digest(config), artifact.digest, names, shards, stores)
+        return Plan(STORE_JOB, self.version, 0, config_digest(config), artifact.digest, names, shards, stores)
 
     def run(self, plan: Plan, config: ConvertConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Write the new store."""

@@ -43,11 +43,15 @@ class NpyStream:
         """Write more rows, converted to the file's type."""
         if self.width is not None and rows.shape[1:] != (self.width,):
             raise ValueError(f"rows of shape {rows.shape} in a file of width {self.width}")
-        np.ascontiguousarray(rows, dtype=self.dtype).tofile(self._file)
+        self._file.write(
+            np.ascontiguousarray(rows, dtype=self.dtype).data
+        )  # unlike tofile, names a full disk
         self.num_rows += len(rows)
 
     def close(self) -> None:
-        """Write the header."""
+        """Write the header; closing twice does no harm."""
+        if self._file.closed:
+            return
         shape = (self.num_rows,) if self.width is None else (self.num_rows, self.width)
         self._file.flush()
         self._file.seek(0, os.SEEK_SET)

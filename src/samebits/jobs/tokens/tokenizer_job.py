@@ -43,7 +43,7 @@ class TokenizerConfig:
 class TokenizerJob:
     """``tokens train-tokenizer``."""
 
-    name: str = "tokenizer"
+    name: str = "tokens_train"
     version: int = 1
     summary: str = "learn a tokenizer from text"
     Config: type[TokenizerConfig] = TokenizerConfig

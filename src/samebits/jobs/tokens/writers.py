@@ -72,7 +72,7 @@ class PackedWriter:
 
     def append(self, batch: Batch) -> None:
         """Append ids as they are."""
-        np.ascontiguousarray(batch.ids, dtype=self._dtype).tofile(self._bin)
+        self._bin.write(np.ascontiguousarray(batch.ids, dtype=self._dtype).data)
         self._offsets.append(np.cumsum(batch.lengths) + self.num_tokens)
         self._source.append(batch.source)
         if self._prompts:
