@@ -119,13 +119,15 @@ class _Session:
         self.output = output
         self.journal = journal
         self.times = StageTimes()
-        self.log = EventLog()
+        self.log = EventLog(journal.folder / "events.jsonl")
         self.observer = fan_out(self.times, self.log, observer)
         self.started_at = clock.utc_now()
         self.started = started
 
     def run(self, executor: Executor | None) -> RunRecord:
-        bad_rows = BadRows(self.options.max_bad, spill=self.journal.folder / "bad_rows.jsonl")
+        bad_rows = BadRows(
+            self.options.max_bad, spill=self.journal.folder / "bad_rows.jsonl", observer=self.observer
+        )
         out = ArtifactWriter(self.output, bad_rows)
         try:
             with (
@@ -139,6 +141,7 @@ class _Session:
                 "interrupted; finished parts are kept", hint="the same command continues"
             ) from None
         finally:
+            self.log.close()
             out.abandon()
 
     def engine(self, executor: Executor) -> Engine:
@@ -163,7 +166,7 @@ class _Session:
             nonlocal record
             record = self.record(digest, place, choice, metrics)
             record.save(folder / "record.json")
-            self.log.save(folder / "events.jsonl")
+            self.log.move_to(folder / "events.jsonl")
 
         out.commit(self.plan, saved_fields(self.config), finish=finish)
         assert record is not None

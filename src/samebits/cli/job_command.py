@@ -98,7 +98,7 @@ def observing(values: dict[str, Any]) -> Iterator[Observer]:
         def log(event: Event) -> None:
             from samebits.data.event_log import event_line
 
-            file.write(json.dumps(event_line(event)).encode() + b"\n")
+            file.write(event_line(event))
 
         yield fan_out(progress, log)
 

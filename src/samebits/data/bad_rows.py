@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from samebits.core.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.errors import ConfigError, TooManyBadRows
 
@@ -63,13 +64,14 @@ class BadRows:
         reasons: How many bad rows for each reason.
     """
 
-    def __init__(self, limit: str = "1%", *, spill: Path | None = None) -> None:
+    def __init__(self, limit: str = "1%", *, spill: Path | None = None, observer: Observer = ignore) -> None:
         self.limit = parse_limit(limit)
         self.limit_text = limit
         self.num_read = 0
         self.reasons: Counter[str] = Counter()
         self._rows: list[dict[str, Any]] = []
         self._spill = spill
+        self._observer = observer
         self._lines_before: Counter[int] = Counter()  # source -> lines in its shards so far
 
     @property
@@ -87,6 +89,8 @@ class BadRows:
             )
         self._lines_before[shard.source] += num_lines
         self.num_read += num_lines
+        if bad:
+            self._observer(Metric("bad_rows", self.num_bad))
         if self.limit.count is not None:
             self.check()
 

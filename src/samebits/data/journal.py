@@ -70,7 +70,7 @@ class Journal:
         return len(self._entries)
 
     def _forget(self) -> None:
-        for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl"):
+        for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl"):
             (self.folder / name).unlink(missing_ok=True)
 
     def _check_plan(self, plan: Plan) -> None:
@@ -132,7 +132,6 @@ class Journal:
             self._log.flush()
             self._sync()
         self._end += size
-        self._entries[stage, index] = entry
 
     def _sync(self) -> None:
         if clock.seconds() - self._synced_at > SYNC_SECONDS:
