@@ -10,7 +10,7 @@ from __future__ import annotations
 import resource
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -125,24 +125,22 @@ class _Session:
         self.started = started
 
     def run(self, executor: Executor | None) -> RunRecord:
-        bad_rows = BadRows(
-            self.options.max_bad, spill=self.journal.folder / "bad_rows.jsonl", observer=self.observer
-        )
-        out = ArtifactWriter(self.output, bad_rows)
-        try:
-            with (
-                open_executor(self.job, self.plan, self.options, executor) as (place, choice),
-                one_math_thread(),
-            ):
-                metrics = self.job.run(self.plan, self.config, self.engine(place), out)
-            return self.commit(out, place, choice, metrics)
-        except KeyboardInterrupt:
-            raise Interrupted(
-                "interrupted; finished parts are kept", hint="the same command continues"
-            ) from None
-        finally:
-            self.log.close()
-            out.abandon()
+        with closing(self.log), closing(self.writer()) as out:
+            try:
+                with (
+                    open_executor(self.job, self.plan, self.options, executor) as (place, choice),
+                    one_math_thread(),
+                ):
+                    metrics = self.job.run(self.plan, self.config, self.engine(place), out)
+                return self.commit(out, place, choice, metrics)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    "interrupted; finished parts are kept", hint="the same command continues"
+                ) from None
+
+    def writer(self) -> ArtifactWriter:
+        spill = self.journal.folder / "bad_rows.jsonl"
+        return ArtifactWriter(self.output, BadRows(self.options.max_bad, spill=spill, observer=self.observer))
 
     def engine(self, executor: Executor) -> Engine:
         if self.journal.num_parts:

@@ -121,8 +121,8 @@ class ArtifactWriter:
         sync_folder(self.output.parent)
         shutil.rmtree(old, ignore_errors=True)
 
-    def abandon(self) -> None:
-        """Remove what was written."""
+    def close(self) -> None:
+        """Remove what was written and not committed."""
         shutil.rmtree(self._partial, ignore_errors=True)
 
 
