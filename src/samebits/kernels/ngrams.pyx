@@ -7,7 +7,7 @@ folding the tables of consecutive shards in order gives the table of one sequent
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
@@ -130,6 +130,14 @@ cdef inline const uint8_t* word_end(const uint8_t* p, const uint8_t* end) noexce
     return end
 
 
+cdef void* resized(void* old, uint64_t num_bytes) except NULL nogil:
+    cdef void* fresh = realloc(old, num_bytes)
+    if not fresh:
+        with gil:
+            raise MemoryError
+    return fresh
+
+
 cdef class NgramTable:
     """Counts by key. Memory: 40 bytes an entry, its key, and 16 to 64 bytes of slots."""
 
@@ -147,11 +155,9 @@ cdef class NgramTable:
         self.entry_room = 1024
         self.arena_room = 16384
         self.mask = 4095
-        self.entries = <Entry*>malloc(self.entry_room * sizeof(Entry))
-        self.arena = <uint8_t*>malloc(self.arena_room)
-        self.slots = <Slot*>malloc((self.mask + 1) * sizeof(Slot))
-        if not self.entries or not self.arena or not self.slots:
-            raise MemoryError
+        self.entries = <Entry*>resized(NULL, self.entry_room * sizeof(Entry))
+        self.arena = <uint8_t*>resized(NULL, self.arena_room)
+        self.slots = <Slot*>resized(NULL, (self.mask + 1) * sizeof(Slot))
         memset(self.slots, 0xFF, (self.mask + 1) * sizeof(Slot))
 
     def __dealloc__(self):
@@ -164,11 +170,8 @@ cdef class NgramTable:
 
     cdef int grow_slots(self) except -1 nogil:
         cdef uint64_t size = (self.mask + 1) * 4
-        cdef Slot* fresh = <Slot*>malloc(size * sizeof(Slot))
+        cdef Slot* fresh = <Slot*>resized(NULL, size * sizeof(Slot))
         cdef uint64_t old, at
-        if not fresh:
-            with gil:
-                raise MemoryError
         memset(fresh, 0xFF, size * sizeof(Slot))
         for old in range(self.mask + 1):
             if self.slots[old].entry < 0:
@@ -184,21 +187,11 @@ cdef class NgramTable:
 
     cdef int append(self, Key* key) except -1 nogil:
         """Make a new entry at the end: first sight decides the order."""
-        cdef Entry* entries
-        cdef uint8_t* arena
         if self.num_entries == self.entry_room:
-            entries = <Entry*>realloc(self.entries, self.entry_room * 2 * sizeof(Entry))
-            if not entries:
-                with gil:
-                    raise MemoryError
-            self.entries = entries
+            self.entries = <Entry*>resized(self.entries, self.entry_room * 2 * sizeof(Entry))
             self.entry_room *= 2
         if self.arena_size + key.length > self.arena_room:
-            arena = <uint8_t*>realloc(self.arena, (self.arena_room + key.length) * 2)
-            if not arena:
-                with gil:
-                    raise MemoryError
-            self.arena = arena
+            self.arena = <uint8_t*>resized(self.arena, (self.arena_room + key.length) * 2)
             self.arena_room = (self.arena_room + key.length) * 2
         memcpy(self.arena + self.arena_size, key.start, key.length)
         self.entries[self.num_entries] = Entry(key.head, key.tail, self.arena_size, key.length, key.count)
@@ -262,10 +255,7 @@ cdef class NgramTable:
             if n > 1:
                 for i in range(starts.shape[0]):
                     longest = max(longest, stops[i] - starts[i])
-                joined = <uint8_t*>malloc(longest + 1)
-                if not joined:
-                    with gil:
-                        raise MemoryError
+                joined = <uint8_t*>resized(NULL, longest + 1)
             try:
                 for i in range(starts.shape[0]):
                     if n == 1:
@@ -377,10 +367,8 @@ cdef class NgramTable:
         """Return entry numbers by falling count; equal counts by the bytes of their keys."""
         order = np.empty(self.num_entries, dtype=np.int64)
         cdef int64_t[::1] order_view = order
-        cdef Ranked* ranked = <Ranked*>malloc((self.num_entries + 1) * sizeof(Ranked))
+        cdef Ranked* ranked = <Ranked*>resized(NULL, (self.num_entries + 1) * sizeof(Ranked))
         cdef int64_t i
-        if not ranked:
-            raise MemoryError
         with nogil:
             for i in range(self.num_entries):
                 ranked[i] = Ranked(
