@@ -133,7 +133,7 @@ def test_verify_names_the_first_difference_of_two_artifacts(
 
 def test_verify_runs_shards_again_with_other_workers(samebits: Run, book: Path, tmp_path: Path) -> None:
     samebits("count", book, "-o", tmp_path / "out", "-q")
-    assert "1 shards computed again" in samebits("verify", tmp_path / "out", "--rerun", "5", "-w", "2").out
+    assert "1 shard computed again" in samebits("verify", tmp_path / "out", "--rerun", "5", "-w", "2").out
     assert samebits("verify", tmp_path / "out", "--rerun", "all").code == 0
 
 

@@ -69,7 +69,7 @@ def measure_speedup(
     with scratch_folder() as scratch:
         for repeat in range(repeats):
             for workers in worker_counts:
-                tell(f"round {repeat + 1} of {repeats}, {workers} workers")
+                tell(f"round {repeat + 1} of {repeats}, {workers} worker{'' if workers == 1 else 's'}")
                 output = Path(scratch) / f"{repeat}-{workers}"
                 records.append(run_cell(job, config, Cell(executor, workers), output))
     digests = {record["artifact_digest"] for record in records}

@@ -17,7 +17,7 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
-from samebits.errors import SamebitsError, did_you_mean
+from samebits.errors import SamebitsError
 
 __all__ = ["COMMANDS", "cli", "run"]
 
@@ -52,16 +52,6 @@ class LazyGroup(SectionedGroup):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one was probably meant."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(
-                f"unknown command {args[0]!r}\nhint: {did_you_mean(args[0], COMMANDS)}", ctx
-            )
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -69,9 +59,18 @@ class LazyGroup(SectionedGroup):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", message="samebits %(version)s")
+@click.version_option(
+    __version__, "-V", "--version", message="samebits %(version)s", help="show the version and exit"
+)
 def cli() -> None:
     """Raw text to trained models on every core; the number of workers never changes the result."""
+
+
+cli.example = """
+samebits demo
+samebits count book.txt -o counts
+samebits verify counts
+"""
 
 
 def run(arguments: list[str]) -> int:
@@ -84,8 +83,11 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        _show_usage(error, arguments)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nerror: interrupted", err=True)
@@ -101,11 +103,27 @@ def _show(error: SamebitsError, arguments: list[str]) -> None:
     traceback = getattr(error, "remote_traceback", "")
     if traceback and ("-v" in arguments or "--verbose" in arguments):
         click.echo(traceback, err=True)
-    click.echo(f"error: {error.message}", err=True)
-    if error.hint:
-        click.echo(f"hint: {error.hint}", err=True)
+    _say(type(error).__name__, error.message, error.hint, arguments)
+
+
+def _show_usage(error: click.ClickException, arguments: list[str]) -> None:
+    """Show an error of the flag parser in the same shape as every other error."""
+    message, _, hint = error.format_message().partition("\nhint: ")
+    if isinstance(error, click.NoSuchOption):
+        message = f"unknown flag {error.option_name}"
+        hint = f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
+    context = getattr(error, "ctx", None)
+    if not hint and context is not None:
+        hint = f"{context.command_path} --help"
+    _say("UsageError", message[:1].lower() + message[1:].removesuffix("."), hint, arguments)
+
+
+def _say(kind: str, message: str, hint: str, arguments: list[str]) -> None:
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
     if "--json" in arguments:
-        click.echo(json.dumps({"error": error.message, "kind": type(error).__name__, "hint": error.hint}))
+        click.echo(json.dumps({"error": message, "kind": kind, "hint": hint}))
 
 
 def _first_interrupt(signum: int, frame: FrameType | None) -> NoReturn:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,10 @@ from samebits.cli import flags
 from samebits.cli.job_command import ask_job
 from samebits.cli.progress import show_size
 from samebits.cli.sections import OTHER, PRINT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.errors import ConfigError
+from samebits.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from samebits.bench.speedup import SpeedupReport
 
 __all__ = ["group"]
 
@@ -28,11 +31,12 @@ class PerJobGroup(SectionedGroup):
         name: str,
         *,
         text: str,
+        short: str,
         example: str,
         action: Action,
         params: Callable[[], list[click.Parameter]],
     ) -> None:
-        super().__init__(name, help=text)
+        super().__init__(name, help=text, short_help=short)
         self.example = example
         self._action = action
         self._params = params
@@ -90,6 +94,14 @@ def _numbers(text: str, flag: str) -> list[int]:
     return [int(item) for item in items]
 
 
+def _names(text: str, flag: str, known: Iterable[str]) -> list[str]:
+    items = text.split(",")
+    for item in items:
+        if item not in known:
+            raise ConfigError(f"{flag} has {item!r}", hint=did_you_mean(item, known))
+    return items
+
+
 def _parity_params() -> list[click.Parameter]:
     flag = SectionedOption
     return [
@@ -119,9 +131,10 @@ def _parity_params() -> list[click.Parameter]:
 
 def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
     from samebits.bench.parity import ParityRow, check_parity, make_grid
+    from samebits.executors import EXECUTORS
 
     grid = make_grid(
-        values["executors"].split(","),
+        _names(values["executors"], "--executors", EXECUTORS),
         _numbers(values["worker_counts"], "--worker-counts"),
         values["hash_seeds"].split(","),
     )
@@ -167,11 +180,12 @@ def _speedup(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
     from samebits.bench.speedup import measure_speedup
     from samebits.core.digest import canonical_json
 
+    worker_counts = _numbers(values["worker_counts"], "--worker-counts")
     report = measure_speedup(
         job,
         config,
         executor=values["executor"],
-        worker_counts=_numbers(values["worker_counts"], "--worker-counts"),
+        worker_counts=worker_counts,
         repeats=values["repeats"],
         tell=lambda text: click.echo(text, err=True),
     )
@@ -179,7 +193,11 @@ def _speedup(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
         Path(values["output"]).write_bytes(canonical_json(report.as_dict()))
     if values["as_json"]:
         click.echo(json.dumps(report.as_dict()))
-        return
+    else:
+        _show_speedup(report, worker_counts)
+
+
+def _show_speedup(report: SpeedupReport, worker_counts: list[int]) -> None:
     click.echo(
         f"{'workers':>7} {'median':>9} {'range':>17} {'speed-up':>9} {'efficiency':>10} {'peak memory':>12}"
     )
@@ -189,8 +207,12 @@ def _speedup(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
             f"{row.workers:7} {row.seconds:7.2f} s {span:>17} {row.speedup:8.2f}x {row.efficiency:10.0%} "
             f"{show_size(row.peak_rss):>12}"
         )
-    likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 16))
-    click.echo(f"serial share {report.serial_share:.1%} by Amdahl's law; it would give {likely}")
+    most = report.rows[-1].workers
+    if most < max(worker_counts):
+        click.echo(f"note: the input has {most} shard{'' if most == 1 else 's'}; more workers idle", err=True)
+    if len(report.rows) > 1:
+        likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 16))
+        click.echo(f"serial share {report.serial_share:.1%} by Amdahl's law; it would give {likely}")
 
 
 group = SectionedGroup(
@@ -204,6 +226,7 @@ group.add_command(
     PerJobGroup(
         "parity",
         text="Run a job over executors, worker counts and hash seeds; exit code 3 if any digest differs.",
+        short="one digest over executors, worker counts and hash seeds",
         example="samebits bench parity count book.txt",
         action=_parity,
         params=_parity_params,
@@ -213,6 +236,7 @@ group.add_command(
     PerJobGroup(
         "speedup",
         text="Measure a job with several worker counts, interleaved: medians, efficiency, memory, Amdahl's law.",
+        short="how much faster several worker counts are",
         example="samebits bench speedup count book.txt --worker-counts 1,2",
         action=_speedup,
         params=_speedup_params,

@@ -60,6 +60,8 @@ def _help(setting: Setting) -> str:
         default = "on" if default else "off"
     elif isinstance(default, tuple):
         default = ",".join(default)
+    elif isinstance(default, float):
+        default = f"{default:g}"
     return setting.help if default in ("", None) else f"{setting.help} [{default}]"
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from samebits.errors import did_you_mean
+
 __all__ = ["HOW", "OTHER", "PRINT", "WHAT", "SectionedCommand", "SectionedGroup", "SectionedOption"]
 
 WHAT = "What to compute (changes the result)"
@@ -30,6 +32,10 @@ class SectionedCommand(click.Command):
         super().__init__(*args, **kwargs)
         self.example = example
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Say ``--help`` in the words of the other flags."""
+        return _reworded(super().get_help_option(ctx))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section that has options, then the example."""
         params = self.get_params(ctx)
@@ -48,14 +54,34 @@ class SectionedCommand(click.Command):
 
 
 class SectionedGroup(click.Group):
-    """A group that shares the look."""
+    """A group that shares the look, and says which command was probably meant."""
 
     example = ""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Say ``--help`` in the words of the other flags."""
+        return _reworded(super().get_help_option(ctx))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one was probably meant."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], known)
+            raise click.UsageError(f"unknown command {args[0]!r}\nhint: {hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """End with an example."""
         if self.example:
             _write_example(formatter, self.example)
+
+
+def _reworded(option: click.Option | None) -> click.Option | None:
+    if option is not None:
+        option.help = "show this help and exit"
+    return option
 
 
 def _write_example(formatter: click.HelpFormatter, example: str) -> None:

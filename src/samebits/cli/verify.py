@@ -18,14 +18,14 @@ def _verify(**values: Any) -> None:
     from samebits import checks
 
     artifact = checks.verify(values["folder"])
-    said = [f"{values['folder']}: {len(artifact.files)} files as the manifest says"]
+    said = [f"{values['folder']}: all {len(artifact.files)} files are what the manifest says"]
     if values["against"]:
         checks.compare(values["folder"], values["against"])
         said.append(f"{values['against']}: the same bytes")
     if values["rerun"]:
         options = flags.build_options(values, None)
         compared = checks.rerun(values["folder"], num_shards=_num_shards(values["rerun"]), options=options)
-        said.append(f"{compared} shards computed again: the same digests")
+        said.append(f"{compared} shard{'' if compared == 1 else 's'} computed again: the same digests")
     if values["as_json"]:
         click.echo(json.dumps({"ok": True, "digest": artifact.digest, "checked": said}))
         return

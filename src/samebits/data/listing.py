@@ -120,7 +120,9 @@ def _add_many(
         listing.files.append(Found(clean_name(name), path, origin, kind))
         added += 1
     if not added:
-        what = f"none of its {len(skipped)} files has a known suffix" if skipped else "no files there"
+        if not skipped:
+            raise InputError("no files there", path=argument, hint="ls shows what the folder holds")
+        what = f"none of its {len(skipped)} files has a known suffix"
         raise InputError(what, path=argument, hint=_known_suffixes())
     if skipped:
         listing.notes.append(f"{argument}: {len(skipped)} files skipped for their suffix, first {skipped[0]}")
@@ -213,4 +215,4 @@ def _unknown_suffix(argument: str, name: str) -> InputError:
 
 def _known_suffixes() -> str:
     packed = ", ".join("." + name for name in COMPRESSIONS)
-    return f"known: {', '.join(SUFFIXES)}, the text ones also with {packed}; or say --format txt"
+    return f"known: {', '.join(SUFFIXES)}, the text ones also with {packed}; or say --input-format txt"
