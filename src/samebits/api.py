@@ -143,6 +143,8 @@ class _Session:
         return ArtifactWriter(self.output, BadRows(self.options.max_bad, spill=spill, observer=self.observer))
 
     def engine(self, executor: Executor) -> Engine:
+        for note in getattr(self.plan.inputs, "notes", ()):  # what the corpus left out, e.g. unknown suffixes
+            self.observer(Warned(note))
         if self.journal.num_parts:
             self.observer(Warned(f"continuing: {self.journal.num_parts} finished parts found"))
         return Engine(
