@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from samebits.core.executor import Executor
 from samebits.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:  # the thread caps are set from here before NumPy may be loaded
+    from samebits.core.executor import Executor
 
 __all__ = ["EXECUTORS", "ExecutorOptions", "make_executor"]
 
