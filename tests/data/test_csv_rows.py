@@ -15,7 +15,7 @@ from samebits.errors import InputError
 Reader = Callable[..., Any]
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.lists(st.text('ab",\n\r é', max_size=5), min_size=2, max_size=2), max_size=8),
     bom=st.booleans(),
@@ -32,7 +32,7 @@ def test_any_cell_size_gives_what_csv_wrote(
     assert (found.bad, found.lines) == ([], list(range(len(rows))))
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.lists(st.sampled_from([b'"', b",", b"\n", b"\r\n", b"x", b"\xff", b"a,b\n"])).map(b"".join),
     cell_bytes=st.integers(1, 20),

@@ -42,7 +42,7 @@ def reference(data: bytes) -> tuple[list[str], int]:
     return texts, bad
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=LINES, cell_bytes=st.integers(1, 40))
 def test_any_cell_size_gives_the_rows_of_a_plain_loop(read: Reader, data: bytes, cell_bytes: int) -> None:
     found = read(data, name="in.jsonl", cell_bytes=cell_bytes)

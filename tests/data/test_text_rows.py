@@ -36,7 +36,7 @@ def reference(data: bytes) -> tuple[list[str], list[int], list[int], list[int], 
     return texts, numbers, offsets, bad, len(lines)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=TEXTS, bom=st.booleans(), cell_bytes=st.integers(1, 20))
 def test_any_cell_size_gives_the_lines_of_the_file(
     read: Reader, data: bytes, bom: bool, cell_bytes: int

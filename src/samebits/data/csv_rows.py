@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.blocks import VerifiedFile
-from samebits.data.parse import block_of, split_piece
+from samebits.data.parse import block_of, columns_of, split_piece
 from samebits.data.pieces import Piece, Scan, bom_length, read_cell, too_long
-from samebits.data.rowblock import RowBlock, TextColumn
+from samebits.data.rowblock import RowBlock
 from samebits.errors import InputError, did_you_mean
 from samebits.kernels import csvrows, lines
 
@@ -143,12 +143,9 @@ class CsvParser:
         )
         for record in np.flatnonzero(faults).tolist():
             records.refuse(record, self._reason(int(faults[record]), int(counts[record])))
-        good = records.kinds == lines.TEXT
-        columns = {
-            name: TextColumn(data, value_starts[k, good], value_stops[k, good])
-            for k, name in enumerate(self.columns)
-        }
-        return block_of(piece, records, columns, first_line=first_line)
+        rows = records.rows()
+        columns = columns_of(self.columns, data, value_starts, value_stops, rows)
+        return block_of(piece, records, rows, columns, first_line=first_line)
 
     def _reason(self, fault: int, num_fields: int) -> str:
         if fault == csvrows.WRONG_COUNT:

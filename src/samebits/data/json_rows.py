@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.parse import Records, block_of, split_piece
+from samebits.data.parse import Records, block_of, columns_of, split_piece
 from samebits.data.pieces import Piece
-from samebits.data.rowblock import RowBlock, TextColumn
+from samebits.data.rowblock import RowBlock
 from samebits.kernels import jsonl, lines
 
 __all__ = ["MAX_DEPTH", "JsonParser"]
@@ -50,12 +50,9 @@ class JsonParser:
         accepted, value_starts, value_stops = jsonl.extract_strings(data, starts, stops, records.kinds, keys)
         for record in np.flatnonzero((accepted == 0) & (records.kinds == lines.TEXT)).tolist():
             self._look(data, records, record, value_starts, value_stops)
-        good = records.kinds == lines.TEXT
-        columns = {
-            name: TextColumn(data, value_starts[k, good], value_stops[k, good])
-            for k, name in enumerate(self.columns)
-        }
-        return block_of(piece, records, columns, first_line=first_line)
+        rows = records.rows()
+        columns = columns_of(self.columns, data, value_starts, value_stops, rows)
+        return block_of(piece, records, rows, columns, first_line=first_line)
 
     def _look(
         self,

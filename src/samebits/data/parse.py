@@ -14,11 +14,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.pieces import Fault, Piece, too_long
+from samebits.data.pieces import Piece, too_long
 from samebits.data.rowblock import BadRow, RowBlock, TextColumn
 from samebits.kernels import lines
 
-__all__ = ["PieceParser", "Records", "TextParser", "block_of", "split_piece"]
+__all__ = ["PieceParser", "Records", "TextParser", "block_of", "columns_of", "split_piece"]
 
 
 class PieceParser(Protocol):
@@ -45,6 +45,10 @@ class Records:
     kinds: NDArray[np.uint8]
     reasons: dict[int, str]
 
+    def rows(self) -> NDArray[np.int64]:
+        """Return the numbers of the records that are rows."""
+        return np.flatnonzero(self.kinds == lines.TEXT)
+
     def refuse(self, record: int, reason: str) -> None:
         """Make a record bad."""
         self.kinds[record] = lines.INVALID
@@ -68,17 +72,21 @@ def split_piece(
 
 
 def block_of(
-    piece: Piece, records: Records, columns: Mapping[str, TextColumn], *, first_line: int
+    piece: Piece,
+    records: Records,
+    rows: NDArray[np.int64],
+    columns: Mapping[str, TextColumn],
+    *,
+    first_line: int,
 ) -> RowBlock:
-    """Put a block together; the columns hold the rows of kind ``TEXT``, in order."""
-    rows = np.flatnonzero(records.kinds == lines.TEXT)
+    """Put a block together; the columns hold the given rows, in order."""
     num_lines = len(records.kinds)
     bad = [
         BadRow(line=first_line + record, offset=piece.base + int(records.starts[record]), reason=reason)
         for record, reason in sorted(records.reasons.items())
     ]
     if piece.fault is not None:
-        bad.append(bad_of_fault(piece.fault, line=first_line + num_lines))
+        bad.append(BadRow(line=first_line + num_lines, offset=piece.fault.offset, reason=piece.fault.reason))
         num_lines += 1
     return RowBlock(
         columns=columns,
@@ -90,9 +98,15 @@ def block_of(
     )
 
 
-def bad_of_fault(fault: Fault, *, line: int) -> BadRow:
-    """Return the bad row of a record that was never read."""
-    return BadRow(line=line, offset=fault.offset, reason=fault.reason)
+def columns_of(
+    names: Sequence[str],
+    buffer: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> dict[str, TextColumn]:
+    """Take the rows out of positions of shape (columns, records)."""
+    return {name: TextColumn(buffer, starts[k, rows], stops[k, rows]) for k, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +120,8 @@ class TextParser:
         """Split and classify; the lines themselves are the column."""
         starts, stops = lines.split_lines(piece.buffer, piece.start, piece.stop)
         records = split_piece(piece, starts, stops, max_line_bytes=self.max_line_bytes)
-        good = records.kinds == lines.TEXT
-        if not good.all():
-            starts, stops = starts[good], stops[good]
-        column = TextColumn(piece.buffer, starts, stops)
-        return block_of(piece, records, dict.fromkeys(self.columns, column), first_line=first_line)
+        rows = records.rows()
+        if len(rows) < len(starts):
+            starts, stops = starts[rows], stops[rows]
+        columns = dict.fromkeys(self.columns, TextColumn(piece.buffer, starts, stops))
+        return block_of(piece, records, rows, columns, first_line=first_line)

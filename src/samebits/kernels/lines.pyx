@@ -15,6 +15,8 @@ TEXT = 0
 BLANK = 1
 INVALID = 2
 
+cdef uint64_t ONES = 0x0101010101010101
+cdef uint64_t NEWLINES = 0x0A0A0A0A0A0A0A0A
 cdef uint64_t HIGH_BITS = 0x8080808080808080
 
 
@@ -86,15 +88,35 @@ cdef int64_t _find_invalid(const uint8_t* p, int64_t i, int64_t n) noexcept nogi
     return n
 
 
-cdef void _fill_lines(
-    const uint8_t* data, int64_t start, int64_t stop, int64_t num, int64_t* starts, int64_t* stops
+cdef inline void _put_line(
+    const uint8_t* data, int64_t start, int64_t end, int64_t line, int64_t* starts, int64_t* stops
 ) noexcept nogil:
-    cdef int64_t i, end
-    for i in range(num):
-        end = _find_newline(data, start, stop)
-        starts[i] = start
-        stops[i] = end - 1 if end < stop and end > start and data[end - 1] == 13 else end
-        start = end + 1
+    starts[line] = start
+    stops[line] = end - 1 if end > start and data[end - 1] == 13 else end
+
+
+cdef void _fill_lines(
+    const uint8_t* data, int64_t start, int64_t stop, int64_t* starts, int64_t* stops
+) noexcept nogil:
+    """Fill in all lines. Eight bytes at a time: a memchr() call a line costs more than a short line itself."""
+    cdef int64_t i = start, j, line = 0
+    cdef uint64_t w
+    while i < stop:
+        if i + 8 <= stop:
+            memcpy(&w, data + i, 8)
+            w ^= NEWLINES
+            if ((w - ONES) & ~w & HIGH_BITS) == 0:  # no byte of w is zero
+                i += 8
+                continue
+        for j in range(i, min(i + 8, stop)):
+            if data[j] == 10:
+                _put_line(data, start, j, line, starts, stops)
+                line += 1
+                start = j + 1
+        i += 8
+    if start < stop:
+        starts[line] = start
+        stops[line] = stop
 
 
 cdef void _classify(
@@ -167,7 +189,7 @@ def split_lines(const uint8_t[::1] data, int64_t start, int64_t stop):
         starts = starts_array
         stops = stops_array
         with nogil:
-            _fill_lines(&data[0], start, stop, num, &starts[0], &stops[0])
+            _fill_lines(&data[0], start, stop, &starts[0], &stops[0])
     return starts_array, stops_array
 
 
