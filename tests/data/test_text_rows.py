@@ -1,5 +1,7 @@
 """Plain text: a row is a line, whatever the cell size; nothing is lost and nothing is read twice."""
 
+import gzip
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -103,3 +105,18 @@ def test_a_line_over_many_cells_is_never_read_as_a_whole(read: Reader) -> None:
     found = read(data, cell_bytes=1 << 18, max_line_bytes=1000)
     assert found.texts == ["before", "after"]
     assert found.bad == [(1, 7, "longer than 1000 bytes")]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.txt.gz"])
+def test_memory_stays_small_however_long_a_line_is(read: Reader, name: str) -> None:
+    data = b"before\n" + b"x" * (40 << 20) + b"\nafter\n"
+    data = gzip.compress(data, 1) if name.endswith(".gz") else data
+    tracemalloc.start()
+    try:
+        found = read(data, name=name, cell_bytes=1 << 20, max_line_bytes=1 << 20, stream_bytes=1 << 20)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.texts == ["before", "after"]
+    assert found.bad == [(1, 7, "longer than 1048576 bytes")]
+    assert peak < 12 << 20  # the cell, its line of a megabyte, and the block that is hashed

@@ -21,6 +21,8 @@ from samebits.errors import ConfigError, TooManyBadRows
 
 __all__ = ["BadRows", "Limit", "parse_limit"]
 
+HOPELESS_ROWS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -91,8 +93,16 @@ class BadRows:
         self.num_read += num_lines
         if bad:
             self._observer(Metric("bad_rows", self.num_bad))
-        if self.limit.count is not None:
+        if self.limit.count is not None or self._is_hopeless():
             self.check()
+
+    def _is_hopeless(self) -> bool:
+        """Tell a wrong file or column, where nearly every row is bad, from the odd bad row.
+
+        A share is judged when all rows were read. A run of hours need not go on to the end if it has met a thousand
+        bad rows and they are the greater part; shards come in order, so it stops at the same row every time.
+        """
+        return self.num_bad >= HOPELESS_ROWS and self.num_bad * 2 > self.num_read
 
     def add(self, *, source: str, line: int | None, offset: int | None, reason: str) -> None:
         """Take one bad row; ``line`` is one-based, as editors count."""
@@ -100,7 +110,7 @@ class BadRows:
         self.reasons[reason.partition(":")[0]] += 1
 
     def check(self) -> None:
-        """Stop the run if there are too many; a share can only be judged when all rows were read.
+        """Stop the run if there are too many; a share is judged when all rows were read (see ``take``).
 
         Raises:
             TooManyBadRows: names the first bad row and where the list is.
