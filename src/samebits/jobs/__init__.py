@@ -10,6 +10,7 @@ from samebits.errors import ConfigError, did_you_mean
 __all__ = ["JOBS", "get_job"]
 
 JOBS = {
+    "charset": "samebits.jobs.charset.job:JOB",
     "count": "samebits.jobs.count:JOB",
     "tokens": "samebits.jobs.tokens:JOB",
     "tokens_convert": "samebits.jobs.tokens:CONVERT_JOB",

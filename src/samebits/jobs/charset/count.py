@@ -7,8 +7,9 @@ might leave them out, are counted directly.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from samebits.jobs.charset.block import TextBlock, alphabet_of, block_of, texts_
 from samebits.jobs.charset.codec import is_per_character, pairing_marks
 from samebits.jobs.charset.direct import count_rewritten, count_shaped, rewrite_texts
 from samebits.jobs.charset.images import Image, ImageTable, is_space_table
-from samebits.jobs.charset.recipe import Recipe
+from samebits.jobs.charset.recipe import Recipe, TextStep
 from samebits.jobs.charset.tables import EDGE, LanguageCounts, PairTable, add_counts
 from samebits.kernels.bytepairs import COLLAPSE, HARD, SPACE, SPECIAL, count_pairs
 
@@ -35,36 +36,49 @@ Bools = NDArray[np.bool_]
 
 def count_block(tables: Sequence[ImageTable], block: TextBlock) -> LanguageCounts:
     """Counts of one block for the recipes behind these image tables (all of one language)."""
-    out: list[LanguageCounts] = []
-    for variant, members in _variants(tables, block):
-        out.append(_Pass.prepare(variant, members).run())
-    return add_counts(out)
+    failed: dict[str, str] = {}
+    slices = [
+        _Pass.prepare(variant, members, failed).run() for variant, members in _variants(tables, block, failed)
+    ]
+    return add_counts([*slices, LanguageCounts(failed=failed)])
 
 
-def _variants(tables: Sequence[ImageTable], block: TextBlock) -> list[tuple[TextBlock, list[ImageTable]]]:
+@contextlib.contextmanager
+def _noting(failed: dict[str, str], recipe: Recipe) -> Iterator[None]:
+    """A recipe is foreign code: what it raises costs its own pair and no other."""
+    try:
+        yield
+    except Exception as error:
+        failed.setdefault(recipe.encoding, f"its recipe raised {type(error).__name__}: {error}")
+
+
+def _variants(
+    tables: Sequence[ImageTable], block: TextBlock, failed: dict[str, str]
+) -> list[tuple[TextBlock, list[ImageTable]]]:
     """Group encodings by the text they see; a step that changes nothing here shares the plain text."""
     groups: dict[tuple[object, object, str], list[ImageTable]] = {}
     blocks: dict[tuple[object, object, str], TextBlock] = {}
-    plain: list[str] | None = None
     for table in tables:
         recipe = table.recipe
-        before, after = recipe.before, recipe.after
-        source = block
-        if before is not None:
-            plain = texts_of(block) if plain is None else plain
-            changed = [before(text) for text in plain]
-            before, source = (None, block) if changed == plain else (before, block_of(changed))
-        if after is not None:
-            after, source = _after(source, after, recipe.collapse)
-        key = (before, after, recipe.collapse)
-        groups.setdefault(key, []).append(table)
-        blocks.setdefault(key, source)
+        with _noting(failed, recipe):
+            before, source = (None, block) if recipe.before is None else _before(block, recipe.before)
+            after = None
+            if recipe.after is not None:
+                after, source = _after(source, recipe.after, recipe.collapse)
+            key = (before, after, recipe.collapse)
+            groups.setdefault(key, []).append(table)
+            blocks.setdefault(key, source)
     return [(blocks[key], members) for key, members in groups.items()]
 
 
-def _after(
-    block: TextBlock, step: Callable[[str], str], collapse: str
-) -> tuple[Callable[[str], str] | None, TextBlock]:
+def _before(block: TextBlock, step: TextStep) -> tuple[TextStep | None, TextBlock]:
+    """Run a step on the raw text; None when it leaves every text as it is."""
+    texts = texts_of(block)
+    changed = [step(text) for text in texts]
+    return (None, block) if changed == texts else (step, block_of(changed))
+
+
+def _after(block: TextBlock, step: TextStep, collapse: str) -> tuple[TextStep | None, TextBlock]:
     """Run a step on the collapsed text; None when it leaves every text as it is."""
     points, _ = alphabet_of(block)
     table = _char_table(points, collapse)
@@ -92,24 +106,26 @@ class _Pass:
     table: NDArray[np.uint32]
     members: list[tuple[Recipe, list[Image]]]
     projected: list[tuple[Recipe, list[Image]]]
+    failed: dict[str, str]
 
     @staticmethod
-    def prepare(block: TextBlock, tables: Sequence[ImageTable]) -> _Pass:
+    def prepare(block: TextBlock, tables: Sequence[ImageTable], failed: dict[str, str]) -> _Pass:
         points, counts = alphabet_of(block)
         chars = [chr(point) for point in points.tolist()]
         total = int(counts.sum())
         members, projected, special = [], [], np.zeros(len(points), np.bool_)
         for images in tables:
             recipe = images.recipe
-            found = [] if recipe.shape else images.of(chars)
-            members.append((recipe, found))
-            mask = np.fromiter((image.special for image in found), np.bool_, len(found))
-            if _may_project(recipe) and counts[mask].sum() <= MAX_SPECIAL_SHARE * total:
-                projected.append((recipe, found))
-                special |= mask
+            with _noting(failed, recipe):
+                found = [] if recipe.shape else images.of(chars)
+                members.append((recipe, found))
+                mask = np.fromiter((image.special for image in found), np.bool_, len(found))
+                if _may_project(recipe) and counts[mask].sum() <= MAX_SPECIAL_SHARE * total:
+                    projected.append((recipe, found))
+                    special |= mask
         table = _char_table(points, tables[0].recipe.collapse)
         table[points[special]] |= SPECIAL
-        return _Pass(block, points, table, members, projected)
+        return _Pass(block, points, table, members, projected, failed)
 
     def run(self) -> LanguageCounts:
         """Count the table, then everything that has to be counted directly."""
@@ -128,7 +144,8 @@ class _Pass:
         counts = LanguageCounts([self._pair_table(*out)])
         hard = out[6].view(np.bool_)
         for recipe, images in self.members:
-            self._count_directly(counts, recipe, images, hard)
+            with _noting(self.failed, recipe):
+                self._count_directly(counts, recipe, images, hard)
         return counts
 
     def _count_directly(

@@ -25,7 +25,7 @@ from typing import Literal, Protocol
 
 from samebits.errors import ConfigError
 
-__all__ = ["PLACEHOLDER", "Order", "Recipe", "RecipeBook", "load_book"]
+__all__ = ["PLACEHOLDER", "Order", "Recipe", "RecipeBook", "TextStep", "load_book"]
 
 #: Stands for the encoding's own name in markup samples; a noncharacter, removed from input text.
 PLACEHOLDER = "\ufdd1"
