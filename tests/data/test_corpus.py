@@ -161,6 +161,15 @@ def test_a_broken_link_says_where_it_points(tmp_path: Path) -> None:
             open_corpus([str(argument)])
 
 
+def test_links_to_files_are_followed_and_links_to_folders_are_not(tmp_path: Path) -> None:
+    write(tmp_path, "in/a.txt")
+    (tmp_path / "in" / "b.txt").symlink_to("a.txt")
+    (tmp_path / "in" / "round").symlink_to(tmp_path)
+    corpus = open_corpus([str(tmp_path / "in")])
+    assert corpus.names == ("a.txt", "b.txt")
+    assert corpus.notes == (f"{tmp_path / 'in'}: 1 links to folders not followed, first round",)
+
+
 def test_a_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
     with pytest.raises(InputError, match=r"a pipe, not a file(?s:.*)samebits … - <"):
@@ -186,6 +195,7 @@ def test_a_file_without_read_permission_is_named(tmp_path: Path) -> None:
         ([], {}, "no inputs"),
         (["-"], {"format": "josnl"}, "did you mean 'jsonl'"),
         (["-"], {"cell_bytes": 0}, "cells of 0 bytes"),
+        (["-", "-"], {}, "standard input can be read once"),
     ],
 )
 def test_wrong_settings_are_config_errors(

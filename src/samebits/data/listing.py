@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from samebits.data.files import writing
 from samebits.data.formats import COMPRESSIONS, FORMATS, SUFFIXES, FileFormat, format_of
 from samebits.errors import ConfigError, InputError, did_you_mean
 
@@ -64,6 +65,8 @@ def list_inputs(inputs: Sequence[str], *, format_name: str = "auto") -> Listing:
         raise ConfigError(
             f"unknown format {format_name!r}", hint=did_you_mean(format_name, ("auto", *FORMATS))
         )
+    if list(inputs).count("-") > 1:
+        raise ConfigError("standard input can be read once", hint="give - only once")
     listing = Listing([], [])
     remote = _fetch([argument for argument in inputs if "://" in argument])
     for argument in inputs:
@@ -87,7 +90,7 @@ def _add(listing: Listing, argument: str, format_name: str) -> None:
         kind = FileFormat("txt" if format_name == "auto" else format_name, "")
         listing.files.append(Found("stdin", _spool_stdin(), "standard input", kind))
     elif os.path.isdir(argument):
-        _add_many(listing, argument, format_name, _files_below(argument))
+        _add_many(listing, argument, format_name, _files_below(argument, listing.notes))
     elif os.path.lexists(argument):
         listing.files.append(_file(argument, format_name))
     elif glob.has_magic(argument):
@@ -128,14 +131,21 @@ def _add_many(
         listing.notes.append(f"{argument}: {len(skipped)} files skipped for their suffix, first {skipped[0]}")
 
 
-def _files_below(root: str) -> Iterator[tuple[str, str, str]]:
+def _files_below(root: str, notes: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Find the files of a folder; links to folders are not followed, because they may lead round in a circle."""
     names: list[bytes] = []
+    links: list[bytes] = []
     top = os.fsencode(root)
     for folder, subfolders, files in os.walk(top, onerror=_refuse):
         subfolders[:] = [name for name in subfolders if not name.startswith(b".")]
         below = os.path.relpath(folder, top)
         prefix = b"" if below == b"." else below + b"/"
         names += [prefix + name for name in files if not name.startswith(b".")]
+        links += [prefix + name for name in subfolders if os.path.islink(os.path.join(folder, name))]
+    if links:
+        notes.append(
+            f"{root}: {len(links)} links to folders not followed, first {clean_name(os.fsdecode(min(links)))}"
+        )
     for name in sorted(names):
         path = os.fsdecode(os.path.join(top, name))
         yield os.fsdecode(name), path, path
@@ -154,7 +164,7 @@ def _spool_stdin() -> str:
     """Copy standard input to a temporary file: shards are read by position, and by several workers."""
     descriptor, path = tempfile.mkstemp(prefix="samebits-stdin-")
     atexit.register(_remove, path)
-    with os.fdopen(descriptor, "wb") as spool:
+    with writing(Path(path)), os.fdopen(descriptor, "wb") as spool:
         shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
     return path
 
