@@ -101,8 +101,7 @@ def _own_groups(cgroup: Path, proc: Path, controller: str) -> list[Path]:
     except OSError:
         lines = []
     found = []
-    for line in lines:
-        _, names, path = line.split(":", 2)
+    for _, names, path in (line.split(":", 2) for line in lines if line.count(":") >= 2):
         if names == "" or controller in names.split(","):
             root = cgroup if names == "" else cgroup / controller
             inner = root / path.lstrip("/")
@@ -117,17 +116,27 @@ def _read(path: Path) -> str | None:
         return None
 
 
+def _number(text: str | None) -> int | None:
+    """Read a whole number above 0; ``max``, ``-1`` and anything strange mean that there is no limit.
+
+    >>> _number("100000"), _number("max"), _number("-1"), _number(None)
+    (100000, None, None, None)
+    """
+    return int(text) if text and text.isdecimal() and int(text) > 0 else None
+
+
 def _cpu_quota(cgroup: Path, proc: Path) -> float | None:
     """Return the tightest CPU quota of this process's groups (v2 ``cpu.max``, v1 ``cpu.cfs_quota_us``)."""
     quotas = []
     for group in _own_groups(cgroup, proc, "cpu"):
-        if text := _read(group / "cpu.max"):
-            limit, _, period = text.partition(" ")
-            if limit != "max":
-                quotas.append(int(limit) / int(period))
+        limit_v2, _, period_v2 = (_read(group / "cpu.max") or "").partition(" ")
         limit_v1, period_v1 = _read(group / "cpu.cfs_quota_us"), _read(group / "cpu.cfs_period_us")
-        if limit_v1 and period_v1 and int(limit_v1) > 0:
-            quotas.append(int(limit_v1) / int(period_v1))
+        for limit, period in (
+            (_number(limit_v2), _number(period_v2)),
+            (_number(limit_v1), _number(period_v1)),
+        ):
+            if limit and period:
+                quotas.append(limit / period)
     return min(quotas) if quotas else None
 
 
@@ -137,7 +146,7 @@ def _memory_left(cgroup: Path, proc: Path) -> int | None:
     files = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
     for group in _own_groups(cgroup, proc, "memory"):
         for limit_name, used_name in files:
-            limit, used = _read(group / limit_name), _read(group / used_name)
-            if limit and used and limit != "max" and int(limit) < NO_LIMIT:
-                left.append(max(0, int(limit) - int(used)))
+            limit, used = _number(_read(group / limit_name)), _number(_read(group / used_name))
+            if limit and limit < NO_LIMIT:
+                left.append(max(0, limit - (used or 0)))
     return min(left) if left else None
