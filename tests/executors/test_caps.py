@@ -1,0 +1,58 @@
+"""One math thread in every task, and a fingerprint without accidents."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+from threadpoolctl import threadpool_info
+
+from samebits.executors.caps import THREAD_CAPS, one_math_thread
+from samebits.executors.environment import fingerprint
+
+
+def test_the_caps_are_set_before_numpy_is_imported() -> None:
+    code = (
+        "import sys; from samebits.executors.caps import cap_threads; cap_threads();"
+        "assert 'numpy' not in sys.modules; import numpy, threadpoolctl;"
+        "print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+
+
+def test_a_pool_that_is_loaded_already_is_held_to_one_thread() -> None:
+    code = (
+        "import numpy, threadpoolctl; from samebits.executors.caps import one_math_thread\n"
+        "with one_math_thread():\n"
+        "    print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in THREAD_CAPS}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**environment, "OPENBLAS_NUM_THREADS": "2"},
+    )
+    assert done.stdout.strip() == "1"
+
+
+def test_the_cap_ends_with_its_block() -> None:
+    before = threadpool_info()
+    with one_math_thread():
+        pass
+    assert threadpool_info() == before
+
+
+def test_the_fingerprint_names_cpu_and_libraries_and_no_accident() -> None:
+    found = fingerprint()
+    assert found == fingerprint()
+    assert found["python"] == platform.python_version()
+    assert {"numpy", "samebits"} <= set(found["libraries"])
+    text = json.dumps(found)
+    assert platform.node() not in text
+    assert os.sep + "home" not in text
