@@ -212,6 +212,9 @@ class _Stage:
 
     def accept(self, position: int, outcome: Outcome) -> None:
         """Check a fresh outcome, keep it in the store, and put it where its turn finds it."""
+        if isinstance(outcome, Failed) and isinstance(outcome.error, WorkerLost):
+            self.after_loss(position, outcome.error)  # memory ran out: the worker lives, the attempt is lost
+            return
         if isinstance(outcome, Failed):
             self.failing = True
             self.ready[position] = outcome

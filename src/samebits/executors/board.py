@@ -1,42 +1,60 @@
 """The board: how the driver knows what each worker process has in hand, and that it is alive.
 
-One small file per worker, named by its process id, in a folder of the run. The worker writes the shard it has in hand;
-a thread in the worker touches the file every second and ends the process when its parent is gone. A file whose time
+One small file per worker, named by its process id, in the folder of the run. The worker writes the shard it has in hand;
+a thread in the worker touches the file every second, and ends the process when its parent is gone. A file whose time
 stands still belongs to a worker that is stopped; a file whose process is gone belongs to a worker that was killed.
+
+The driver counts its own ticks instead of reading a clock: after Ctrl-Z, a suspended laptop or a corrected clock, all
+workers are as late as the driver itself, and none of them is to blame.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Board", "Seat"]
+__all__ = ["IDLE", "Board", "Seat"]
 
 PULSE_SECONDS = 1.0
 IDLE = -1
+INDEX_BYTES = 8
 
 
 class Seat:
-    """The worker's side of the board."""
+    """The worker's side of the board.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: The board.
+        run_folder: Removed by the worker when the driver died and cannot do it any more.
+        driver: Process id of the driver; given, because a worker whose driver is gone has another parent already.
+    """
+
+    def __init__(self, folder: Path, *, run_folder: Path, driver: int) -> None:
+        self._run_folder = run_folder
+        self._driver = driver
+        self._leave_with_driver()
         self._file = os.open(folder / str(os.getpid()), os.O_RDWR | os.O_CREAT, 0o600)
-        self._parent = os.getppid()
         self.take(IDLE)
         threading.Thread(target=self._pulse, name="samebits-pulse", daemon=True).start()
 
     def take(self, index: int) -> None:
         """Say which shard is in hand; -1 for none. One system call, about 2 µs."""
-        os.pwrite(self._file, index.to_bytes(8, "little", signed=True), 0)
+        os.pwrite(self._file, index.to_bytes(INDEX_BYTES, "little", signed=True), 0)
 
     def _pulse(self) -> None:
         while True:
             os.utime(self._file)
-            if os.getppid() != self._parent:
-                os._exit(1)  # the driver is gone: nobody will ever take the result
+            self._leave_with_driver()
             time.sleep(PULSE_SECONDS)
+
+    def _leave_with_driver(self) -> None:
+        if os.getppid() != self._driver:
+            shutil.rmtree(self._run_folder, ignore_errors=True)
+            os._exit(1)  # the driver is gone: nobody will ever take the result
 
 
 class Board:
@@ -44,13 +62,15 @@ class Board:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._pulses: dict[int, tuple[int | None, int]] = {}  # process id -> last pulse seen, ticks since
 
     def in_hand(self) -> dict[int, int]:
         """Return process id -> shard index for all workers that have one in hand."""
         hands = {}
         for path in self.folder.iterdir():
-            index = int.from_bytes(path.read_bytes()[:8], "little", signed=True)
-            if index != IDLE:
+            data = path.read_bytes()
+            index = int.from_bytes(data, "little", signed=True)
+            if len(data) == INDEX_BYTES and index != IDLE:  # an empty file: it has only just come in
                 hands[int(path.name)] = index
         return hands
 
@@ -58,14 +78,25 @@ class Board:
         """Return process id -> shard index of workers that are gone with a shard in hand."""
         return {pid: index for pid, index in self.in_hand().items() if not _is_running(pid)}
 
-    def stalled(self, seconds: float) -> dict[int, int]:
-        """Return process id -> shard index of running workers without a pulse for so long."""
-        now = time.time()  # noqa: TID251 - compared with file times, never part of a result
-        return {
-            pid: index
-            for pid, index in self.in_hand().items()
-            if now - (self.folder / str(pid)).stat().st_mtime > seconds and _is_running(pid)
-        }
+    def tick(self, pids: Iterable[int]) -> dict[int, tuple[int, bool]]:
+        """Look at every pulse; call it once a second.
+
+        Returns:
+            Process id -> ticks without a new pulse, and whether the process has a seat yet.
+        """
+        pulses = {}
+        for pid in pids:
+            pulse = self._pulse_of(pid)
+            before, ticks = self._pulses.get(pid, (pulse, -1))
+            pulses[pid] = (pulse, ticks + 1 if pulse == before else 0)
+        self._pulses = pulses
+        return {pid: (ticks, pulse is not None) for pid, (pulse, ticks) in pulses.items()}
+
+    def _pulse_of(self, pid: int) -> int | None:
+        try:
+            return (self.folder / str(pid)).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
 
     def clear(self) -> None:
         """Forget all workers: a new pool starts."""

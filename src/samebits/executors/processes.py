@@ -2,21 +2,25 @@
 
 loky notices a killed worker (``multiprocessing.Pool`` waits for it forever) but then fails every shard of the pool. The
 board tells which shard the dead worker had in hand, so that only that one is counted as a loss and the bystanders are
-resubmitted free of charge.
+resubmitted free of charge. A pool that breaks again and again with no shard in any hand (workers cannot even start) is
+held against all its shards, so that this ends too.
 
 A watch thread kills workers without a pulse for ``stall_timeout`` seconds (SIGSTOP, a dead disk): from then on they are
-lost workers like any other.
+lost workers like any other. Idle ones too: an idle worker waits with the lock of the queue in its hand, so a stopped one
+stops all.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-import pickle
 import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +29,22 @@ from loky.process_executor import BrokenProcessPool
 
 from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
-from samebits.errors import WorkerLost
+from samebits.errors import ConfigError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.board import IDLE, Board, Seat
 from samebits.executors.caps import THREAD_CAPS
-from samebits.executors.worker import run_shard, state_of
+from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
+from samebits.executors.worker import failed, run_shard
 
 __all__ = ["ProcessesExecutor"]
 
 WATCH_SECONDS = 1.0
+START_SECONDS = 60.0  # a worker may take this long to import what it needs, on a machine that is very busy
+FREE_BREAKS = (
+    3  # a pool may break so often in a row, with no shard in hand and no result, before shards are blamed
+)
 _seat: Seat | None = None  # set once in each worker process by _start_worker
+_core: int | None = None  # descriptor whose lock says which core is taken, in each pinned worker process
 
 
 class ProcessesExecutor:
@@ -45,14 +55,18 @@ class ProcessesExecutor:
     def __init__(self, options: ExecutorOptions) -> None:
         self.workers = options.workers
         self._options = options
-        self._folder = Path(
-            tempfile.mkdtemp(prefix="samebits-")
-        )  # mode 0700: only this user can plant a state
-        (self._folder / "board").mkdir()
+        # mkdtemp gives mode 0700: only this user can plant a state or a task
+        self._folder = Path(tempfile.mkdtemp(prefix="samebits-"))
+        for name in ("board", "cores", "outcomes"):
+            (self._folder / name).mkdir()
         self._board = Board(self._folder / "board")
-        self._num_states = 0
+        self._num_stored = 0
+        self._sent: tuple[Task, str] | None = None  # the last task and where it is stored
         self._stalled: set[int] = set()
+        self._lock = threading.Lock()  # guards the three below: a pool breaks in a thread of loky
         self._broken = False
+        self._lost_hands: set[int] = set()  # shards in the hands of dead workers when the pool broke
+        self._bare_breaks = 0  # breaks with no shard in hand since the last result
         self._pool = self._start_pool()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, name="samebits-watch", daemon=True).start()
@@ -63,45 +77,83 @@ class ProcessesExecutor:
             max_workers=self.workers,
             env=THREAD_CAPS,
             initializer=_start_worker,
-            initargs=(str(self._board.folder), cores),
+            initargs=(str(self._folder), os.getpid(), cores, self.workers),
         )
 
     def publish(self, state: Any) -> Handle:
         """Write the state to a file that each worker loads once; small states would not need it, large ones do."""
-        path = self._folder / f"state-{self._num_states}"
-        self._num_states += 1
-        path.write_bytes(pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL))
-        return Handle(path=str(path))
+        try:
+            return Handle(path=self._store(state))
+        except OutputFailed:
+            raise
+        except Exception as error:
+            raise ConfigError(
+                f"the state of this stage cannot be sent to worker processes: {type(error).__name__}: {error}",
+                hint="use -x threads, or let the tasks make what cannot be pickled",
+            ) from error
+
+    def _store(self, value: Any) -> str:
+        path = self._folder / f"stored-{self._num_stored}"
+        self._num_stored += 1
+        try:
+            store(value, path)
+        except OSError as error:
+            raise _temporary_folder_failed(self._folder, error) from error
+        return str(path)
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
-        """Queue the shard; a broken pool shows in the future, not here."""
+        """Queue the shard; whatever goes wrong shows in the future, not here."""
         result: Future[Outcome] = Future()
         try:
-            inner = self._pool.submit(_run, task, shard, handle)
-        except (BrokenProcessPool, RuntimeError) as error:
+            if self._sent is None or self._sent[0] is not task:
+                self._sent = (task, self._store(task))
+            with _interrupts_blocked():
+                inner = self._pool.submit(_run, self._sent[1], shard, handle)
+        except (BrokenProcessPool, RuntimeError, OSError) as error:
             result.set_exception(self._lost(shard, error))
+        except Exception as error:  # the task cannot be pickled
+            result.set_exception(error)
         else:
             inner.add_done_callback(lambda done: self._pass_on(shard, done, result))
         return result
 
-    def _pass_on(self, shard: Shard, inner: Future[Outcome], result: Future[Outcome]) -> None:
+    def _pass_on(self, shard: Shard, inner: Future[Parcel], result: Future[Outcome]) -> None:
+        """Resolve the future the engine waits for: an exception that got away here would make it wait for ever."""
         if inner.cancelled():
             result.cancel()
-        elif error := inner.exception():
-            result.set_exception(self._lost(shard, error) if isinstance(error, BrokenProcessPool) else error)
+            return
+        try:
+            outcome = unwrap(inner.result())
+        except (BrokenProcessPool, MemoryError) as error:
+            result.set_exception(self._lost(shard, error))
+        except BaseException as error:
+            result.set_exception(error)
         else:
-            result.set_result(inner.result())
+            self._bare_breaks = 0
+            result.set_result(outcome)
 
     def _lost(self, shard: Shard, error: BaseException) -> WorkerLost:
         """Say whether this shard was in the hand of a dead worker, or only in a pool that broke."""
-        self._broken = True
-        holders = [pid for pid, index in self._board.lost().items() if index == shard.index]
-        if not holders:
+        with self._lock:
+            if (
+                not self._broken
+            ):  # the first to hear of this break looks at the board, before loky kills the rest
+                self._broken = True
+                self._note_lost_hands()
+        blamed = shard.index in self._lost_hands or self._bare_breaks > FREE_BREAKS
+        if not blamed:
             return WorkerLost("the pool broke while this shard waited")
-        reason = _exit_reason(str(error))
-        if self._stalled.intersection(holders):
+        reason = _exit_reason(error)
+        if self._stalled:
             reason = f"no sign of life for {self._options.stall_timeout:g} s"
         return WorkerLost(f"a worker died ({reason})", shard=shard.index, reason=reason)
+
+    def _note_lost_hands(self) -> None:
+        try:
+            self._lost_hands = set(self._board.lost().values())
+        except OSError:
+            self._lost_hands = set()  # a worker came or went while the board was read
+        self._bare_breaks = 0 if self._lost_hands else self._bare_breaks + 1
 
     def recover(self, workers: int) -> None:
         """Start a fresh pool if the old one broke."""
@@ -116,45 +168,106 @@ class ProcessesExecutor:
 
     def _watch(self) -> None:
         while not self._closed.wait(WATCH_SECONDS):
-            try:
-                stalled = self._board.stalled(self._options.stall_timeout)
-            except OSError:
-                continue  # the folder is being cleared
-            for pid in stalled:
-                self._stalled.add(pid)
-                os.kill(pid, signal.SIGKILL)
+            for pid, (ticks, seated) in self._board.tick(list(self._pool._processes)).items():
+                patience = self._options.stall_timeout
+                if ticks * WATCH_SECONDS > (patience if seated else max(patience, START_SECONDS)):
+                    self._stalled.add(pid)
+                    _kill(pid)
 
     def close(self, *, cancel: bool = False) -> None:
-        """End the workers and remove the run's folder; with ``cancel``, workers are killed at once."""
-        self._closed.set()
-        self._pool.shutdown(wait=True, kill_workers=cancel)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """End the workers and remove the run's folder.
+
+        Workers are killed even when all is done: a polite goodbye goes through the queue, whose lock a stopped or
+        killed worker may hold for ever, and a worker has nothing left to do.
+        """
+        try:
+            self._pool.shutdown(wait=True, kill_workers=True)
+        finally:
+            self._closed.set()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _exit_reason(message: str) -> str:
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # it was faster
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Let no worker be born open to Ctrl-C: it would die with a traceback before it can say it does not care."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _exit_reason(error: BaseException) -> str:
     """Take the exit codes out of loky's message.
 
-    >>> _exit_reason("... The exit codes of the workers are {SIGKILL(-9)}")
+    >>> _exit_reason(RuntimeError("... The exit codes of the workers are {SIGKILL(-9)}"))
     'SIGKILL(-9)'
+    >>> _exit_reason(OSError(11, "Resource temporarily unavailable"))
+    'cannot start a worker: Resource temporarily unavailable'
     """
-    _, found, tail = message.partition("exit codes of the workers are {")
+    if isinstance(error, OSError):
+        return f"cannot start a worker: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    _, found, tail = str(error).partition("exit codes of the workers are {")
     return tail.partition("}")[0] if found else "its process ended"
 
 
-def _start_worker(board: str, cores: list[int]) -> None:
+def _temporary_folder_failed(folder: Path, error: OSError) -> OutputFailed:
+    return OutputFailed(
+        f"cannot write {folder}: {error.strerror}",
+        hint="free some space there, or set TMPDIR to a folder on a disk that has some",
+    )
+
+
+def _start_worker(folder: str, driver: int, cores: list[int], workers: int) -> None:
     """Prepare a worker process: Ctrl-C belongs to the driver, and the board shows what is in hand."""
     global _seat
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _seat = Seat(Path(board))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    run_folder = Path(folder)
+    _seat = Seat(run_folder / "board", run_folder=run_folder, driver=driver)
     if cores:
-        seats = sorted(int(path.name) for path in Path(board).iterdir())
-        os.sched_setaffinity(0, {cores[seats.index(os.getpid()) % len(cores)]})
+        _pin(run_folder / "cores", cores, workers)
 
 
-def _run(task: Task, shard: Shard, handle: Handle) -> Outcome:
+def _pin(folder: Path, cores: list[int], workers: int) -> None:
+    """Take the first place that nobody holds; the lock goes with the process, so a new worker can have it."""
+    global _core
+    for place in range(workers):
+        descriptor = os.open(folder / str(place), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+        else:
+            _core = descriptor
+            os.sched_setaffinity(0, {cores[place % len(cores)]})
+            return
+
+
+def _run(task_path: str, shard: Shard, handle: Handle) -> Parcel:
     assert _seat is not None, "the pool's initializer did not run"
+    outcomes = Path(task_path).with_name("outcomes")
     _seat.take(shard.index)
     try:
-        return run_shard(task, shard, state_of(handle), worker=f"process {os.getpid()}", encoded=True)
+        return wrap(_outcome(task_path, shard, handle), outcomes)
+    except OSError as error:
+        return wrap(failed(shard, _temporary_folder_failed(outcomes, error)), outcomes)
     finally:
         _seat.take(IDLE)
+
+
+def _outcome(task_path: str, shard: Shard, handle: Handle) -> Outcome:
+    try:
+        task, state = load_once(task_path), load_once(handle.path)
+    except (Exception, SystemExit) as error:
+        return failed(shard, error)
+    return run_shard(task, shard, state, worker=f"process {os.getpid()}", encoded=True)

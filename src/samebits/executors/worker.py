@@ -6,20 +6,18 @@ it is unpickled, would take the whole pool with it. Results cross a process bord
 
 from __future__ import annotations
 
-import pickle
+import hashlib
 import traceback
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from samebits.core import clock
 from samebits.core.codec import encode
 from samebits.core.digest import digest_of
-from samebits.core.executor import Done, Failed, Handle, Outcome, Task
+from samebits.core.executor import Done, Failed, Outcome, Task
 from samebits.core.plan import Shard
-from samebits.errors import SamebitsError
+from samebits.errors import SamebitsError, WorkerLost
 
-__all__ = ["run_shard", "state_of"]
+__all__ = ["failed", "run_shard"]
 
 
 def run_shard(task: Task, shard: Shard, state: Any, *, worker: str, encoded: bool) -> Outcome:
@@ -37,28 +35,24 @@ def run_shard(task: Task, shard: Shard, state: Any, *, worker: str, encoded: boo
         part = task(shard, state)
         if encoded:
             part = encode(part)
-            digest = _digest_bytes(part)
+            digest = hashlib.sha256(part).hexdigest()
         else:
             digest = digest_of(part)
-    except SamebitsError as error:
-        return Failed(shard.index, error.message, traceback.format_exc(), error)
-    except Exception as error:
-        return Failed(shard.index, f"{type(error).__name__}: {error}", traceback.format_exc(), None)
+    except (Exception, SystemExit) as error:
+        return failed(shard, error)
     return Done(shard.index, part, encoded, digest, started, clock.seconds() - started, worker)
 
 
-def _digest_bytes(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
-
-
-def state_of(handle: Handle) -> Any:
-    """Return the published state; a state on disk is loaded once in each process."""
-    return _load_state(handle.path) if handle.path else handle.value
-
-
-@lru_cache(maxsize=2)
-def _load_state(path: str) -> Any:
-    # Written by our own driver a moment ago into a folder only this user can write: see processes.publish.
-    return pickle.loads(Path(path).read_bytes())  # noqa: S301 - see above
+def failed(shard: Shard, error: BaseException) -> Failed:
+    """Describe the exception that is being handled; memory that ran out is a lost worker, because it may not repeat."""
+    trace = traceback.format_exc()
+    if isinstance(error, MemoryError):
+        reason = "out of memory"
+        return Failed(shard.index, reason, trace, WorkerLost(reason, shard=shard.index, reason=reason))
+    if isinstance(error, SamebitsError):
+        return Failed(shard.index, error.message, trace, error)
+    try:
+        summary = f"{type(error).__name__}: {error}"
+    except Exception:
+        summary = f"{type(error).__name__}, which has no text"  # its __str__ raises
+    return Failed(shard.index, summary, trace, None)
