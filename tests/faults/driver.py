@@ -1,0 +1,47 @@
+"""Runs the slow job in a process of its own, so that tests can kill it: ``python -m tests.faults.driver OUTPUT JSON``.
+
+The JSON object holds ``config`` and ``options``. Ends like the command line: digest on stdout, or the error's class
+and hint on stderr and its exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from tests.faults.slow_job import JOB, SlowConfig
+
+from samebits.api import run
+from samebits.core.events import Event, Warned
+from samebits.core.options import RunOptions
+from samebits.errors import SamebitsError
+
+
+def tell(event: Event) -> None:
+    """Show warnings, so that a failing test can be understood."""
+    if isinstance(event, Warned):
+        sys.stderr.write(f"warning: {event.message}\n")
+        sys.stderr.flush()
+
+
+def main() -> int:
+    """Run once."""
+    output, text = sys.argv[1:]
+    given = json.loads(text)
+    try:
+        record = run(
+            JOB,
+            SlowConfig(**given.get("config", {})),
+            output=output,
+            options=RunOptions(**given.get("options", {})),
+            observer=tell,
+        )
+    except SamebitsError as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        return error.exit_code
+    sys.stdout.write(record.artifact_digest)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
