@@ -25,6 +25,7 @@ ALLOWED = {
     "data": {"kernels", "core", "errors"},
     "lockstep": {"kernels", "core", "errors"},
     "jobs": {"lockstep", "data", "kernels", "core", "errors"},
+    "charset": {"jobs"},
     "testing": {"executors", "core", "errors"},
     "api": {"jobs", "executors", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},

@@ -28,6 +28,10 @@ COMMANDS = {
         "samebits.cli.tokens:group",
         "turn text into memory-mapped tokens; train tokenizers; look inside",
     ),
+    "charset": (
+        "samebits.cli.charset:group",
+        "train encoding models; detect and convert encodings; export to chardet",
+    ),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
     "bench": ("samebits.cli.bench:group", "prove parity and measure speed-up"),

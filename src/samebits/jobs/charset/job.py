@@ -241,7 +241,8 @@ def _write(
         "failed": {row["pair"]: row["reason"] for row, _ in rows if row["status"] == "failed"},
     }
     out.write_json("summary.json", summary)
-    return summary
+    shown = ("pair", "status", "reason", "samples", "bytes", "byte_pairs", "dropped", "retention")
+    return {**summary, "pairs": [{name: row.get(name) for name in shown} for row, _ in rows]}
 
 
 JOB = CharsetJob()

@@ -20,9 +20,9 @@ from samebits.data.corpus import CELL_BYTES, Corpus, Source
 from samebits.data.pieces import BOM, LineFraming, read_cell
 from samebits.data.rows import MAX_LINE_BYTES, RowBlock, iter_rows
 from samebits.data.streams import BrokenStream, decompressed
-from samebits.jobs.charset.block import TextBlock
+from samebits.jobs.charset.block import TextBlock, texts_of
 
-__all__ = ["ROWS", "Fault", "Slices", "Texts", "Unit", "cut_slices", "read_slice"]
+__all__ = ["ROWS", "Fault", "Slices", "Texts", "Unit", "cut_slices", "read_slice", "texts_by_language"]
 
 #: The language of items that name it in a column.
 ROWS = "(by row)"
@@ -202,3 +202,15 @@ def _read_text(slices: Slices, item: int) -> bytes | Fault:
     if start == 0:
         data = data.removeprefix(BOM)
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def texts_by_language(slices: Slices) -> dict[str, list[str]]:
+    """All usable texts in memory, by language: for judging a model, not for training one."""
+    out: dict[str, list[str]] = {}
+    for shard in slices.shards:
+        for texts in read_slice(slices, shard):
+            found = texts_of(texts.block)
+            names = texts.languages or [slices.languages[shard.source]] * len(found)
+            for name, text in zip(names, found, strict=True):
+                out.setdefault(name, []).append(text)
+    return out
