@@ -58,7 +58,10 @@ def decode(data: bytes | memoryview) -> Any:
     if stop > len(view):
         raise ValueError("encoded part is cut short")
     reader = _Reader(view, stop)
-    value = reader.unpack(json.loads(bytes(view[HEAD_AT:stop])))
+    try:
+        value = reader.unpack(json.loads(bytes(view[HEAD_AT:stop])))
+    except (TypeError, OverflowError, RecursionError, SyntaxError) as error:
+        raise ValueError(f"encoded part makes no sense: {type(error).__name__}: {error}") from None
     if reader.offset != len(view):
         raise ValueError("encoded part has bytes left over")
     return value

@@ -18,8 +18,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from samebits.core.plan import Plan
 from samebits.data.files import write_atomic, writing
 from samebits.errors import PlanMismatch
 
-__all__ = ["Journal", "journal_folder"]
+__all__ = ["Journal", "journal_folder", "remove_journal"]
 
 SYNC_SECONDS = 1.0
 
@@ -71,7 +71,8 @@ class Journal:
 
     def _forget(self) -> None:
         for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl"):
-            (self.folder / name).unlink(missing_ok=True)
+            with writing(self.folder):
+                (self.folder / name).unlink(missing_ok=True)
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
@@ -79,10 +80,10 @@ class Journal:
         if not path.exists():
             write_atomic(path, canonical_json(ours))
             return
-        try:
-            theirs = json.loads(path.read_bytes())
-        except ValueError:
-            theirs = {}
+        theirs = _read_object(path)
+        if theirs != ours and not self._has_parts():
+            write_atomic(path, canonical_json(ours))  # it holds nothing that could be lost
+            return
         for name, value in ours.items():
             if name != "digest" and theirs.get(name) != value:
                 raise PlanMismatch(
@@ -90,6 +91,10 @@ class Journal:
                     f"{plan.digest[:16]}; first difference: {name} was {theirs.get(name)}, is {value}",
                     hint="repeat the command it was made with, or start over with --no-resume",
                 )
+
+    def _has_parts(self) -> bool:
+        log = self.folder / "log.jsonl"
+        return log.exists() and log.stat().st_size > 0
 
     def _read_log(self) -> None:
         """Read the entries of an earlier run and cut off a torn last line."""
@@ -118,7 +123,10 @@ class Journal:
         data = os.pread(self._parts.fileno(), entry.size, entry.offset)
         if hashlib.sha256(data).hexdigest() != entry.digest:
             return False, None
-        return True, decode(data)
+        try:
+            return True, decode(data)
+        except ValueError:
+            return False, None
 
     def save(self, stage: str, index: int, part: Any, digest: str) -> None:
         """Append a finished part, then the line that makes it count."""
@@ -150,7 +158,15 @@ class Journal:
     def remove(self) -> None:
         """The output is complete: the journal is not needed any more."""
         self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_journal(self.folder)
+
+
+def remove_journal(folder: Path) -> None:
+    """Remove a journal whose lock is held: the lock last, because from then on the next run may be in the folder."""
+    with suppress(OSError):
+        for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):
+            path.unlink()
+        folder.rmdir()
 
 
 def _format(stage: str, index: int, entry: _Entry) -> bytes:
@@ -162,5 +178,19 @@ def _parse(line: bytes) -> tuple[str, int, _Entry] | None:
     body, _, checksum = line.rstrip(b"\n").rpartition(b"\t")
     if checksum != b"%08x" % zlib.crc32(body):
         return None
-    stage, index, *rest = json.loads(body)
-    return stage, index, _Entry(*rest)
+    try:
+        stage, index, offset, size, digest = json.loads(body)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if [type(value) for value in (stage, index, offset, size, digest)] != [str, int, int, int, str]:
+        return None
+    return (stage, index, _Entry(offset, size, digest)) if offset >= 0 and size >= 0 else None
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object; damage reads as an empty one."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
