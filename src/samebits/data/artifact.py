@@ -116,6 +116,7 @@ class ArtifactWriter:
             os.close(descriptor)
         old = self.output.with_name(self.output.name + ".old")
         if self.output.exists():
+            shutil.rmtree(old, ignore_errors=True)  # a run that was killed right here may have left it
             self.output.rename(old)
         self._partial.rename(self.output)
         sync_folder(self.output.parent)
@@ -189,11 +190,19 @@ class Artifact:
 
     def json(self, name: str) -> Any:
         """Read a JSON file."""
-        return json.loads(self.path(name).read_bytes())
+        try:
+            return json.loads(self.path(name).read_bytes())
+        except (ValueError, RecursionError) as error:
+            raise ArtifactCorrupt(f"{self.folder / name}: not valid JSON ({error})") from None
 
     def array(self, name: str, *, mmap: bool = False) -> NDArray[Any]:
         """Read a ``.npy`` file; never unpickles."""
-        loaded: NDArray[Any] = np.load(self.path(name), mmap_mode="r" if mmap else None, allow_pickle=False)
+        try:
+            loaded: NDArray[Any] = np.load(
+                self.path(name), mmap_mode="r" if mmap else None, allow_pickle=False
+            )
+        except (ValueError, EOFError) as error:
+            raise ArtifactCorrupt(f"{self.folder / name}: not an array ({error})") from None
         return loaded
 
 
@@ -228,26 +237,45 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         hint = "give the folder that a samebits command wrote with -o"
         raise InputError("no manifest.json here: not an artifact", path=str(folder), hint=hint) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ArtifactCorrupt(f"{path}: not valid JSON ({error})") from None
-    found = manifest_digest(manifest) if isinstance(manifest, dict) else ""
-    wanted = manifest.get("digest") if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict):
+        raise ArtifactCorrupt(f"{path}: expected an object, found {type(manifest).__name__}")
+    found, wanted = _digest_or_nothing(manifest), str(manifest.get("digest"))
     if found != wanted:
-        raise ArtifactCorrupt(f"{path}: expected digest {str(wanted)[:16]}, found {found[:16]}")
-    if manifest.get("format") != FORMAT or not isinstance(manifest.get("files"), dict):
-        raise ArtifactCorrupt(f"{path}: format {manifest.get('format')!r} is not {FORMAT!r}")
+        raise ArtifactCorrupt(f"{path}: expected digest {wanted[:16]}, found {found[:16]}")
+    if manifest.get("format") != FORMAT:
+        raise ArtifactCorrupt(f"{path}: expected format {FORMAT!r}, found {manifest.get('format')!r}")
+    for name, kind in (("job", str), ("config", dict), ("files", dict)):
+        if not isinstance(manifest.get(name), kind):
+            raise ArtifactCorrupt(f"{path}: {name!r} is {manifest.get(name)!r}")
     return manifest
 
 
-def check_file(folder: Path, name: str, expected: dict[str, Any], *, check: Literal["full", "sizes"]) -> None:
+def _digest_or_nothing(manifest: dict[str, Any]) -> str:
+    try:
+        return manifest_digest(manifest)
+    except (ValueError, RecursionError):
+        return "nothing: it holds values no manifest has"
+
+
+def check_file(folder: Path, name: str, expected: Any, *, check: Literal["full", "sizes"]) -> None:
     """Compare one file with what the manifest says.
 
     Raises:
         ArtifactCorrupt: names file, expected and found.
     """
     path = folder / name
-    if not path.is_file() or path.is_symlink():
+    if (
+        not isinstance(expected, dict)
+        or not isinstance(expected.get("sha256"), str)
+        or "size" not in expected
+    ):
+        raise ArtifactCorrupt(f"{path}: the manifest says {expected!r} instead of size and sha256")
+    if not path.is_file():
         raise ArtifactCorrupt(f"{path}: missing")
+    if path.resolve() != folder.resolve() / name:
+        raise ArtifactCorrupt(f"{path}: expected a file, found a link to {path.resolve()}")
     size = path.stat().st_size
     if size != expected["size"]:
         raise ArtifactCorrupt(f"{path}: expected {expected['size']} bytes, found {size}")
