@@ -22,14 +22,17 @@ class OutputLock:
     def __init__(self, path: Path, *, output: Path) -> None:
         self.path = path
         with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._acquire(output)
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
     def _acquire(self, output: Path) -> int:
         while True:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except FileNotFoundError:
+                continue  # a run that ended just now removed the folder
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -47,7 +50,6 @@ class OutputLock:
         try:
             return os.path.samestat(os.fstat(descriptor), self.path.stat())
         except FileNotFoundError:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             return False
 
     def release(self) -> None:
