@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -26,9 +25,10 @@ from samebits.core.record import RunRecord, StageTimes
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
-from samebits.data.journal import Journal, journal_folder
+from samebits.data.files import no_room_is_named
+from samebits.data.journal import Journal, journal_folder, remove_journal
 from samebits.data.lock import OutputLock
-from samebits.errors import ConfigError, Interrupted, SamebitsError
+from samebits.errors import ConfigError, Interrupted
 from samebits.executors import ExecutorOptions, make_executor
 from samebits.executors.caps import one_math_thread
 from samebits.executors.cores import Choice, choose_workers, look_at_machine
@@ -71,6 +71,7 @@ def run(
     folder = journal_folder(output)
     lock = OutputLock(folder / "lock", output=output)
     try:
+        check_output(output, overwrite=options.overwrite)  # the holder before us may have made it meanwhile
         planned = job.plan(config)
         journal = Journal(folder, planned, resume=options.resume)
         try:
@@ -80,9 +81,11 @@ def run(
             journal.close()
         journal.remove()
         return record
-    except SamebitsError:
+    except BaseException as error:
         _drop_if_empty(folder)
-        raise
+        if not isinstance(error, KeyboardInterrupt):
+            raise
+        raise Interrupted("interrupted; finished parts are kept", hint="the same command continues") from None
     finally:
         lock.release()
 
@@ -95,7 +98,7 @@ def _drop_if_empty(folder: Path) -> None:
     """Leave no folder behind when a run ends before its first part."""
     log = folder / "log.jsonl"
     if not (folder / "bad_rows.jsonl").exists() and (not log.exists() or log.stat().st_size == 0):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_journal(folder)
 
 
 class _Session:
@@ -126,17 +129,13 @@ class _Session:
 
     def run(self, executor: Executor | None) -> RunRecord:
         with closing(self.log), closing(self.writer()) as out:
-            try:
-                with (
-                    open_executor(self.job, self.plan, self.options, executor) as (place, choice),
-                    one_math_thread(),
-                ):
-                    metrics = self.job.run(self.plan, self.config, self.engine(place), out)
-                return self.commit(out, place, choice, metrics)
-            except KeyboardInterrupt:
-                raise Interrupted(
-                    "interrupted; finished parts are kept", hint="the same command continues"
-                ) from None
+            with (
+                open_executor(self.job, self.plan, self.options, executor) as (place, choice),
+                one_math_thread(),
+                no_room_is_named(self.output),
+            ):
+                metrics = self.job.run(self.plan, self.config, self.engine(place), out)
+            return self.commit(out, place, choice, metrics)
 
     def writer(self) -> ArtifactWriter:
         spill = self.journal.folder / "bad_rows.jsonl"

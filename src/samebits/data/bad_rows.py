@@ -17,6 +17,7 @@ import msgspec
 
 from samebits.core.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
+from samebits.data.files import writing
 from samebits.errors import ConfigError, TooManyBadRows
 
 __all__ = ["BadRows", "Limit", "parse_limit"]
@@ -130,4 +131,5 @@ class BadRows:
 
     def write(self, path: Path) -> None:
         """Write one JSON object a line, in row order; an empty file says that there were none."""
-        path.write_bytes(msgspec.json.Encoder().encode_lines(self._rows))
+        with writing(path):
+            path.write_bytes(msgspec.json.Encoder().encode_lines(self._rows))

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from samebits.errors import OutputFailed
 
-__all__ = ["sync_folder", "write_atomic", "writing"]
+__all__ = ["no_room_is_named", "sync_folder", "write_atomic", "writing"]
 
 HINTS = {
     errno.ENOSPC: "free some space; finished parts are kept, the same command goes on",
     errno.EDQUOT: "free some of your quota; finished parts are kept, the same command goes on",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f); finished parts are kept, the same command goes on",
     errno.EROFS: "choose an output on a disk that can be written",
     errno.EACCES: "choose an output folder you may write to",
     errno.EPERM: "choose an output folder you may write to",
 }
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 @contextmanager
@@ -29,6 +31,18 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise OutputFailed(f"cannot write {path}: {reason}", hint=HINTS.get(error.errno or 0, "")) from error
+
+
+@contextmanager
+def no_room_is_named(path: Path) -> Iterator[None]:
+    """Do the same around a whole job, for errors that can only come from writing: no room, too large, read-only."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        with writing(path):
+            raise
 
 
 def write_atomic(path: Path, data: bytes) -> None:
