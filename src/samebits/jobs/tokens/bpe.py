@@ -118,13 +118,13 @@ def _one_cpu() -> Iterator[None]:
 
 def choose_library(document: bytes) -> tuple[str, str]:
     """Return the library to use for a tokenizer.json and the sentence that explains it."""
-    reason = why_slow(msgspec.json.decode(document))
-    if reason:
-        return "tokenizers", f"tokenizers: {reason}"
     try:
         key = probe_key(document)
         if was_equal(key):
             return "fastokens", "fastokens: on the allow-list; probed equal to tokenizers before"
+        reason = why_slow(msgspec.json.decode(document))
+        if reason:
+            return "tokenizers", f"tokenizers: {reason}"
         texts = probe_texts()
         ours = FastEncoder(document).encode_strings(texts)
     except (ImportError, MissingExtra, ValueError) as error:
@@ -228,34 +228,49 @@ class BpeTokenizer:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
-def bpe_tokenizer(document: bytes, parsed: dict[str, Any], *, memory_bytes: int = 300 << 20) -> BpeTokenizer:
+class _Model(msgspec.Struct):
+    vocab: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _AddedToken(msgspec.Struct):
+    id: int
+    content: str
+    special: bool = False
+
+
+class _TokenizerFile(msgspec.Struct):
+    """What is read of a tokenizer.json here; the merges, most of the file, are left to the library."""
+
+    model: _Model
+    added_tokens: list[_AddedToken] = []  # msgspec copies it
+    truncation: Any = None
+    padding: Any = None
+
+
+def bpe_tokenizer(document: bytes, *, memory_bytes: int = 300 << 20) -> BpeTokenizer:
     """Check a tokenizer.json and choose its library.
 
     Raises:
         ConfigError: if the file sets truncation or padding, which would change what is stored.
+        msgspec.DecodeError: if it is not such a file.
     """
+    file = msgspec.json.decode(document, type=_TokenizerFile)
     for setting in ("truncation", "padding"):
-        if parsed.get(setting):
+        if getattr(file, setting):
             raise ConfigError(
                 f"the tokenizer file sets {setting}, which would change the stored tokens",
                 hint=f"remove {setting!r} from it; --max-length and --truncate do this here",
             )
     library, note = choose_library(document)
-    ids = _vocabulary(parsed)
-    vocab_size = max(ids.values(), default=-1) + 1
-    return BpeTokenizer(document, _specials(parsed), vocab_size, library, note, memory_bytes)
+    ids = [token.id for token in file.added_tokens]
+    vocabulary = msgspec.json.decode(file.model.vocab)
+    # a dict of ids, or for Unigram a list of (piece, score)
+    ids += vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+    specials = _specials({token.content: token.id for token in file.added_tokens if token.special})
+    return BpeTokenizer(document, specials, max(ids, default=-1) + 1, library, note, memory_bytes)
 
 
-def _vocabulary(parsed: dict[str, Any]) -> dict[str, int]:
-    vocab = (parsed.get("model") or {}).get("vocab") or {}
-    if isinstance(vocab, list):  # Unigram: [[piece, score], ...]
-        vocab = {str(piece): i for i, (piece, _) in enumerate(vocab)}
-    added = {str(token["content"]): int(token["id"]) for token in parsed.get("added_tokens") or []}
-    return {**vocab, **added}
-
-
-def _specials(parsed: dict[str, Any]) -> Specials:
-    special = {str(t["content"]): int(t["id"]) for t in parsed.get("added_tokens") or [] if t.get("special")}
+def _specials(special: dict[str, int]) -> Specials:
     found: dict[str, int | None] = {}
     for key, ours in SPECIAL_NAMES.items():
         names = (ours, *KNOWN_NAMES[key])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from samebits.jobs.tokens.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, tab
 
 __all__ = ["LEARNED", "load_tokenizer", "open_tokenizer", "read_tokenizer_file", "tokenizer_digest"]
 
+SNIFF_BYTES = 100  # our own files say what they are in their first line
 LEARNED = ("char", "word", "bpe")  # names that mean: learn it from the data first
 
 
@@ -49,16 +51,11 @@ def tokenizer_digest(name: str) -> str:
 def load_tokenizer(document: bytes, *, name: str, memory_bytes: int = 300 << 20) -> Tokenizer:
     """Build a tokenizer from the bytes of its file; ``name`` is for messages."""
     try:
-        parsed = msgspec.json.decode(document)
+        if document[:SNIFF_BYTES].find(FORMAT_KEY.encode()) >= 0:
+            return table_tokenizer(msgspec.json.decode(document, type=dict[str, Any]))
+        return bpe_tokenizer(document, memory_bytes=memory_bytes)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not a tokenizer file: {error}", path=name) from None
-    try:
-        if isinstance(parsed, dict) and FORMAT_KEY in parsed:
-            return table_tokenizer(parsed)
-        if isinstance(parsed, dict) and isinstance(parsed.get("model"), dict):
-            return bpe_tokenizer(document, parsed, memory_bytes=memory_bytes)
+        hint = "give a tokenizer.json of Hugging Face, or one that tokens train-tokenizer wrote"
+        raise InputError(f"not a tokenizer file: {error}", path=name, hint=hint) from None
     except ConfigError as error:
         raise ConfigError(f"{name}: {error.message}", hint=error.hint) from None
-    raise InputError(
-        "not a tokenizer file: neither Hugging Face's tokenizer.json nor one of samebits", path=name
-    )
