@@ -7,12 +7,18 @@ import sys
 from pathlib import Path
 
 NOT_BENCHMARKS = ("__init__", "__main__", "common")
+HELPERS = (
+    "_data",
+    "_peer",
+)  # ends of names: code that benchmarks share, or that runs in a peer's environment
 
 
 def main() -> int:
     """Run all scripts of this folder with the same arguments; the exit code is the worst of theirs."""
     scripts = sorted(
-        path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in NOT_BENCHMARKS
+        path.stem
+        for path in Path(__file__).parent.glob("*.py")
+        if path.stem not in NOT_BENCHMARKS and not path.stem.endswith(HELPERS)
     )
     worst = 0
     for script in scripts:

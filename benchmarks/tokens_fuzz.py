@@ -1,6 +1,6 @@
 """Ids of fastokens against ``tokenizers``: every allowed configuration, fuzzed strings and real text.
 
-Run it before a new version of either library is allowed: ``python benchmarks/tokens_fuzz.py``. A configuration that
+Run it before a new version of either library is allowed: ``python -m benchmarks.tokens_fuzz``. A configuration that
 differs on one string does not belong in ``samebits.jobs.tokens.bpe_rules``.
 """
 
@@ -14,15 +14,13 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from samebits.executors.caps import cap_threads
 
 cap_threads()
 
 import numpy as np  # noqa: E402  # after the caps
-from tokens_data import text_jsonl  # noqa: E402
 
+from benchmarks.tokens_data import text_jsonl  # noqa: E402
 from samebits.api import run  # noqa: E402
 from samebits.jobs.tokens import TokenizerConfig  # noqa: E402
 from samebits.jobs.tokens.bpe import FastEncoder, ReferenceEncoder  # noqa: E402

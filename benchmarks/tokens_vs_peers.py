@@ -1,0 +1,197 @@
+"""tokens against Hugging Face datasets, datatrove, a process pool, and a per-example loop; end to end, same files.
+
+Every side runs as a command of its own, start-up and output included, 2 workers each: JSON lines to one file of 16-bit ids by
+a 32k byte-pair tokenizer that ``tokens train-tokenizer`` has made. Outputs are compared byte for byte first. The loop turns
+puzzles into padded rows on one core; ours stores rows once (input, target and mask are views), and once more writes the
+three arrays of the loop, which are compared. Ratio keys: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``,
+``puzzle_loop`` (peer's seconds by ours), ``two_workers`` (ours with one by ours with two, ``record.seconds``). The quick
+form uses 4 MB and 12 MB and an 8k tokenizer under the same keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
+from benchmarks.tokens_data import text_jsonl, write_puzzles
+
+PEER = Path(__file__).with_name("tokens_peer.py")
+LOOP_ARRAYS = ("input_ids", "target_ids", "attention_mask")
+Side = Callable[[], dict[str, float]]
+
+
+def timed(command: list[str]) -> dict[str, float]:
+    """Run a command and return wall and CPU seconds of it and its children."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True)
+    wall = time.perf_counter() - started
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}:\n{done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall": wall, "cpu": cpu}
+
+
+class Bench:
+    """Files and commands of one run."""
+
+    def __init__(self, folder: Path, *, quick: bool) -> None:
+        self.folder = folder
+        self.sizes = {"small": 4, "large": 12} if quick else {"small": 17, "large": 120}
+        self.num_puzzles = 60_000 if quick else 400_000
+        self.vocab_size = 8_000 if quick else 32_000
+        version = metadata.version("tokenizers")
+        self.peer = peer_python("tokens", ["datasets", "datatrove", "orjson", f"tokenizers=={version}"])
+        self.repeated = {}
+        for name, size in self.sizes.items():
+            self.repeated[name] = text_jsonl(folder / f"{name}.jsonl", size * 1_000_000)
+        write_puzzles(folder / "puzzles.jsonl", self.num_puzzles)
+        self.halve("small")
+        self.ours_command("train-tokenizer", "small.jsonl", "bpe", "--vocab-size", str(self.vocab_size))
+        self.ours_command(
+            "train-tokenizer", "puzzles.jsonl", "words", "--kind", "word", "--columns", "puzzle,solution"
+        )
+
+    def halve(self, name: str) -> None:
+        """Cut a file in two: datatrove gives a file to a task."""
+        lines = (self.folder / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+        halves = self.folder / f"{name}-halves"
+        halves.mkdir()
+        middle = len(lines) // 2
+        (halves / "0.jsonl").write_bytes(b"".join(lines[:middle]))
+        (halves / "1.jsonl").write_bytes(b"".join(lines[middle:]))
+
+    def ours_command(self, verb: str, source: str, output: str, *flags: str) -> dict[str, float]:
+        """Run ``samebits tokens``; adds the seconds of its own record."""
+        shutil.rmtree(self.folder / output, ignore_errors=True)
+        command = [sys.executable, "-m", "samebits", "tokens", verb, str(self.folder / source)]
+        spent = timed([*command, "-o", str(self.folder / output), "-q", *flags])
+        record = json.loads((self.folder / output / "record.json").read_bytes())
+        return {**spent, "record": record["seconds"], "peak": record["peak_rss"]["driver"]}
+
+    def ours(self, name: str, workers: int) -> Side:
+        """Our build of a text file."""
+        flags = ("-t", str(self.folder / "bpe"), "-w", str(workers))
+        return lambda: self.ours_command("build", f"{name}.jsonl", f"ours-{name}", *flags)
+
+    def puzzle(self, *extra: str) -> Side:
+        """Our build of the puzzles, on one core."""
+        flags = ("-t", str(self.folder / "words"), "-w", "1", "--layout", "rows", "--max-length", "512")
+        columns = ("--columns", "puzzle,solution", "--add-bos")
+        output = "ours-puzzles" + "-all" * bool(extra)
+        return lambda: self.ours_command("build", "puzzles.jsonl", output, *flags, *columns, *extra)
+
+    def theirs(self, peer: str, source: str, tokenizer: str = "bpe") -> Side:
+        """A peer's command, with fresh output."""
+        output = self.folder / f"{peer}-{Path(source).stem}"
+
+        def side() -> dict[str, float]:
+            for old in self.folder.glob(f"{output.name}*"):
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+            tokenizer_file = self.folder / tokenizer / "tokenizer.json"
+            paths = [str(self.folder / source), str(tokenizer_file), str(output)]
+            return timed([str(self.peer), str(PEER), peer, *paths, "2"])
+
+        return side
+
+    def sides(self) -> dict[str, Side]:
+        """Everything that is timed, by name."""
+        return {
+            "datasets small": self.theirs("datasets", "small.jsonl"),
+            "datatrove small": self.theirs("datatrove", "small-halves"),
+            "pool small": self.theirs("pool", "small.jsonl"),
+            "samebits small": self.ours("small", 2),
+            "datasets large": self.theirs("datasets", "large.jsonl"),
+            "samebits large": self.ours("large", 2),
+            "samebits large, 1 worker": self.ours("large", 1),
+            "loop puzzles": self.theirs("puzzles", "puzzles.jsonl", "words"),
+            "samebits puzzles": self.puzzle(),
+            "samebits puzzles, three arrays": self.puzzle("--materialize"),
+        }
+
+    def differences(self) -> list[str]:
+        """Names of outputs that are not the same bytes."""
+        pairs = {
+            "datasets-small": "ours-small/train.bin",
+            "datatrove-small-halves": "ours-small/train.bin",
+            "pool-small": "ours-small/train.bin",
+            "datasets-large": "ours-large/train.bin",
+        }
+        for name in LOOP_ARRAYS:
+            pairs[f"puzzles-puzzles.{name}.npy"] = f"ours-puzzles-all/train.{name}.npy"
+        return [a for a, b in pairs.items() if _digest(self.folder / a) != _digest(self.folder / b)]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def measure(bench: Bench, rounds: int) -> tuple[dict[str, list[dict[str, float]]], list[str]]:
+    """Run every side once a round; large peers only in the first three."""
+    found: dict[str, list[dict[str, float]]] = {}
+    different: list[str] = []
+    for number in range(rounds):
+        for name, side in bench.sides().items():
+            if number < 3 or name.startswith("samebits"):
+                found.setdefault(name, []).append(side())
+        if number == 0:
+            different = bench.differences()
+    return found, different
+
+
+def main() -> None:
+    """Generate, compare, measure, report."""
+    options = arguments(__doc__.splitlines()[0])
+    rounds = 1 if options.quick else min(options.rounds, 3)
+    BENCH.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BENCH) as name:
+        bench = Bench(Path(name), quick=options.quick)
+        found, different = measure(bench, rounds)
+    median = {name: statistics.median(item["wall"] for item in items) for name, items in found.items()}
+    inside = {n: statistics.median(i.get("record", 0.0) for i in items) for n, items in found.items()}
+    cpu = {name: statistics.median(item["cpu"] for item in items) for name, items in found.items()}
+    show_table(["side", "wall s", "CPU s"], [[n, f"{median[n]:.2f}", f"{cpu[n]:.2f}"] for n in found])
+    ratios = {
+        "datasets_map_17mb": median["datasets small"] / median["samebits small"],
+        "datasets_map_120mb": median["datasets large"] / median["samebits large"],
+        "datatrove": median["datatrove small"] / median["samebits small"],
+        "puzzle_loop": median["loop puzzles"] / median["samebits puzzles"],
+        "two_workers": inside["samebits large, 1 worker"] / inside["samebits large"],
+        "plain_pool": median["pool small"] / median["samebits small"],
+        "puzzle_loop_three_arrays": median["loop puzzles"] / median["samebits puzzles, three arrays"],
+    }
+    print(f"different: {different or 'none'}; " + ", ".join(f"{k} {v:.1f}x" for k, v in ratios.items()))
+    details: dict[str, Any] = {
+        "megabytes": bench.sizes,
+        "text_repeated": bench.repeated,
+        "puzzles": bench.num_puzzles,
+        "vocab_size": bench.vocab_size,
+        "rounds": rounds,
+        "wall_seconds": median,
+        "cpu_seconds": cpu,
+        "runs": found,
+        "peers": {n: _peer_version(bench.peer, n) for n in ("datasets", "datatrove", "tokenizers")},
+    }
+    finish("tokens_vs_peers", equal=not different, ratios=ratios, details=details, options=options)
+
+
+def _peer_version(python: Path, package: str) -> str:
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return subprocess.run([str(python), "-c", code], capture_output=True, text=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()
