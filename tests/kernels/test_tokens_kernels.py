@@ -103,12 +103,23 @@ def plain_words(row: bytes) -> list[bytes]:
 
 @given(st.lists(st.binary(max_size=12) | st.text("ab( )é\u2003", max_size=30).map(str.encode), max_size=8))
 def test_word_ids_compare_whole_words(rows: list[bytes]) -> None:
-    vocabulary = [b"(", b")", b"a", b"ab", b"aab", b"solution", b"solutions", "é".encode()]
+    vocabulary = [
+        b"(",
+        b")",
+        b"a",
+        b"ab",
+        b"aab",
+        b"solution",
+        b"solutions",
+        "é".encode(),
+        b"x" * 16,
+        b"x" * 17,
+    ]
     arena = b"".join(vocabulary)
     words = np.concatenate(([0], np.cumsum([len(w) for w in vocabulary]))).astype(np.int64)
-    slots = tokens_words.build_table(arena, words)
-    rows = [*rows, b"solution solutions solutio", b""]
-    ids, offsets, missing = tokens_words.words_to_ids(*rows_of(rows), CLASSES, arena, words, slots, 5, 1)
+    table = tokens_words.build_table(arena, words)
+    rows = [*rows, b"solution solutions solutio", b"x" * 16 + b" " + b"x" * 17 + b" " + b"x" * 18, b""]
+    ids, offsets, missing = tokens_words.words_to_ids(*rows_of(rows), CLASSES, arena, words, *table, 5, 1)
     expected = [[5 + vocabulary.index(w) if w in vocabulary else 1 for w in plain_words(row)] for row in rows]
     assert unflatten(ids, offsets) == expected
     assert missing == sum(w not in vocabulary for row in rows for w in plain_words(row))

@@ -9,7 +9,9 @@ SPACE: int
 ALONE: int
 WORD: int
 
-def build_table(arena: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.int32]: ...
+def build_table(
+    arena: _Bytes, offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.uint64]]: ...
 def words_to_ids(
     buffer: _Bytes,
     starts: NDArray[np.int64],
@@ -18,6 +20,7 @@ def words_to_ids(
     arena: _Bytes,
     words: NDArray[np.int64],
     slots: NDArray[np.int32],
+    heads: NDArray[np.uint64],
     first_id: int,
     unknown: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...

@@ -7,55 +7,76 @@ compares the length and every byte: a table keyed on 8 bytes would take "solutio
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from samebits.kernels.tokens_chars import check_rows
 
 SPACE, ALONE, WORD = 0, 1, 2
-cdef uint64_t FNV_START = 0xCBF29CE484222325
-cdef uint64_t FNV_PRIME = 0x100000001B3
+cdef uint64_t PRIME = 0x9E3779B97F4A7C15
 
 
-cdef inline uint64_t slot_of(uint64_t h) noexcept nogil:
+cdef inline uint64_t load8(const uint8_t* p, Py_ssize_t size, Py_ssize_t readable) noexcept nogil:
+    """The first 8 bytes of a word of ``size`` bytes, zeros after its end; ``readable`` bytes may be touched.
+
+    Little-endian machines only, like the files of a store.
+    """
+    cdef uint64_t value = 0
+    if readable >= 8:
+        memcpy(&value, p, 8)
+        return value if size >= 8 else value & ((<uint64_t>1 << (8 * size)) - 1)
+    memcpy(&value, p, min(size, 8))
+    return value
+
+
+cdef inline uint64_t hash_word(
+    const uint8_t* p, Py_ssize_t size, Py_ssize_t readable, uint64_t head
+) noexcept nogil:
+    """Hash a word 8 bytes at a time; ``head`` is its first 8. Most words need one multiplication."""
+    cdef uint64_t h = (head ^ <uint64_t>size) * PRIME
+    cdef Py_ssize_t i = 8
+    while i < size:
+        h = ((h ^ (h >> 29)) ^ load8(p + i, size - i, readable - i)) * PRIME
+        i += 8
     return h ^ (h >> 32)
 
 
-cdef inline Py_ssize_t scan_word(
-    const uint8_t* text, Py_ssize_t i, Py_ssize_t stop, const uint8_t* classes, uint64_t* h
+cdef inline Py_ssize_t word_end(
+    const uint8_t* text, Py_ssize_t i, Py_ssize_t stop, const uint8_t* classes
 ) noexcept nogil:
-    """Hash the token that starts at ``i`` and return its end."""
-    cdef uint8_t kind = classes[text[i]]
-    h[0] = (FNV_START ^ text[i]) * FNV_PRIME
-    i += 1
-    if kind == 2:
+    """Where the token that starts at ``i`` ends."""
+    if classes[text[i]] == 2:
+        i += 1
         while i < stop and classes[text[i]] == 2:
-            h[0] = (h[0] ^ text[i]) * FNV_PRIME
             i += 1
-    return i
+        return i
+    return i + 1
 
 
 def build_table(const uint8_t[::1] arena, const int64_t[::1] offsets):
-    """Slots of a table over the words ``arena[offsets[i]:offsets[i + 1]]``: the word's index, or -1."""
-    cdef Py_ssize_t i, j, n = offsets.shape[0] - 1
-    cdef uint64_t h, s, last
+    """A table over the words ``arena[offsets[i]:offsets[i + 1]]``: (slots: a word's index or -1, first 8 bytes)."""
+    cdef Py_ssize_t i, size, n = offsets.shape[0] - 1
+    cdef uint64_t s, last
+    cdef const uint8_t* known = &arena[0] if arena.shape[0] else NULL
     cdef int bits = 4
     while (<int64_t>1 << bits) < 2 * n:
         bits += 1
     slots = np.full(1 << bits, -1, np.int32)
+    heads = np.zeros(n, np.uint64)
     cdef int32_t[::1] out = slots
+    cdef uint64_t[::1] first = heads
+    check_rows(arena.shape[0], offsets[:n], offsets[1:])
     last = (<uint64_t>1 << bits) - 1
     with nogil:
         for i in range(n):
-            h = FNV_START
-            for j in range(offsets[i], offsets[i + 1]):
-                h = (h ^ arena[j]) * FNV_PRIME
-            s = slot_of(h) & last
+            size = offsets[i + 1] - offsets[i]
+            first[i] = load8(known + offsets[i], size, arena.shape[0] - offsets[i])
+            s = hash_word(known + offsets[i], size, arena.shape[0] - offsets[i], first[i]) & last
             while out[s] >= 0:
                 s = (s + 1) & last
             out[s] = <int32_t>i
-    return slots
+    return slots, heads
 
 
 def words_to_ids(
@@ -66,16 +87,18 @@ def words_to_ids(
     const uint8_t[::1] arena,
     const int64_t[::1] words,
     const int32_t[::1] slots,
+    const uint64_t[::1] heads,
     uint32_t first_id,
     uint32_t unknown,
 ):
     """Ids of the words of every row: ``first_id`` + the word's index. Returns (ids, offsets, number unknown)."""
-    cdef Py_ssize_t r, i, stop, begin, length, k = 0, n = starts.shape[0]
-    cdef uint64_t h = 0, s, last = slots.shape[0] - 1
+    cdef Py_ssize_t r, i, stop, begin, size, limit = buffer.shape[0], k = 0, n = starts.shape[0]
+    cdef uint64_t head, s, last = slots.shape[0] - 1
     cdef int64_t missing = 0
     cdef int32_t word
     cdef const uint8_t* text = &buffer[0] if buffer.shape[0] else NULL
     cdef const uint8_t* known = &arena[0] if arena.shape[0] else NULL
+    cdef const uint8_t* kinds = &classes[0]
     ids = np.empty(check_rows(buffer.shape[0], starts, stops), np.uint32)
     offsets = np.zeros(n + 1, np.int64)
     cdef uint32_t[::1] out = ids
@@ -84,21 +107,23 @@ def words_to_ids(
         for r in range(n):
             i, stop = starts[r], stops[r]
             while i < stop:
-                if classes[text[i]] == 0:
+                if kinds[text[i]] == 0:
                     i += 1
                     continue
                 begin = i
-                i = scan_word(text, i, stop, &classes[0], &h)
-                length = i - begin
-                s = slot_of(h) & last
+                i = word_end(text, i, stop, kinds)
+                size = i - begin
+                head = load8(text + begin, size, limit - begin)
+                s = hash_word(text + begin, size, limit - begin, head) & last
                 out[k] = unknown
                 while True:
                     word = slots[s]
                     if word < 0:
                         missing += 1
                         break
-                    if words[word + 1] - words[word] == length and (
-                        memcmp(known + words[word], text + begin, length) == 0
+                    # equal heads and lengths are equal words up to 8 bytes; longer ones are compared to the end
+                    if heads[word] == head and words[word + 1] - words[word] == size and (
+                        size <= 8 or memcmp(known + words[word], text + begin, size) == 0
                     ):
                         out[k] = first_id + <uint32_t>word
                         break
@@ -123,7 +148,7 @@ cdef Entry* grown(Entry* table, uint64_t size) noexcept nogil:
         return NULL
     for i in range(size):
         if table[i].count:
-            s = slot_of(table[i].h) & (2 * size - 1)
+            s = table[i].h & (2 * size - 1)
             while bigger[s].count:
                 s = (s + 1) & (2 * size - 1)
             bigger[s] = table[i]
@@ -132,11 +157,11 @@ cdef Entry* grown(Entry* table, uint64_t size) noexcept nogil:
 
 
 cdef int count_row(
-    const uint8_t* text, Py_ssize_t i, Py_ssize_t stop, const uint8_t* classes,
+    const uint8_t* text, Py_ssize_t i, Py_ssize_t stop, Py_ssize_t limit, const uint8_t* classes,
     Entry** table, uint64_t* size, int64_t* used,
 ) noexcept nogil:
     """Add the words of one row; -1 when memory is short (the old table stays valid)."""
-    cdef uint64_t h = 0, s
+    cdef uint64_t h, s
     cdef Py_ssize_t begin
     cdef Entry* entry
     cdef Entry* bigger
@@ -145,8 +170,9 @@ cdef int count_row(
             i += 1
             continue
         begin = i
-        i = scan_word(text, i, stop, classes, &h)
-        s = slot_of(h) & (size[0] - 1)
+        i = word_end(text, i, stop, classes)
+        h = hash_word(text + begin, i - begin, limit - begin, load8(text + begin, i - begin, limit - begin))
+        s = h & (size[0] - 1)
         while True:
             entry = &table[0][s]
             if entry.count == 0:
@@ -187,7 +213,9 @@ def count_words(
     try:
         with nogil:
             for r in range(n):
-                failed = count_row(text, starts[r], stops[r], &classes[0], &table, &size, &used)
+                failed = count_row(
+                    text, starts[r], stops[r], buffer.shape[0], &classes[0], &table, &size, &used
+                )
                 if failed:
                     break
         if failed:

@@ -187,11 +187,11 @@ class WordTokenizer:
         return FIRST_ID + len(self.words)
 
     @cached_property
-    def _table(self) -> tuple[bytes, NDArray[np.int64], NDArray[np.int32]]:
+    def _table(self) -> tuple[bytes, NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
         encoded = [word.encode() for word in self.words]
         offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         arena = b"".join(encoded)
-        return arena, offsets, build_table(arena, offsets)
+        return arena, offsets, *build_table(arena, offsets)
 
     def encode(self, texts: TextColumn) -> Encoded:
         """Look every word up."""
