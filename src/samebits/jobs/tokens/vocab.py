@@ -195,8 +195,20 @@ class WordTokenizer:
 
     def encode(self, texts: TextColumn) -> Encoded:
         """Look every word up."""
-        rows = (texts.buffer, texts.starts, texts.stops)
-        return Encoded(*words_to_ids(*rows, WORD_CLASSES, *self._table, FIRST_ID, UNKNOWN_ID))
+        arena, words, slots, heads = self._table
+        ids, offsets, num_unknown = words_to_ids(
+            texts.buffer,
+            texts.starts,
+            texts.stops,
+            WORD_CLASSES,
+            arena,
+            words,
+            slots,
+            heads,
+            FIRST_ID,
+            UNKNOWN_ID,
+        )
+        return Encoded(ids, offsets, num_unknown)
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Join the words with spaces: white space itself is not kept."""
