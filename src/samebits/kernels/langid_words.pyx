@@ -1,0 +1,201 @@
+"""Words numbered in order of first occurrence.
+
+Words of at most 8 bytes are their own 64-bit key (UTF-8 words hold no zero byte); longer ones are hashed and compared
+byte by byte. Callers pass words in buffers with ``SLACK`` readable bytes behind them.
+
+``Vocabulary`` is the Python face: shard vocabularies added in shard order give every word the number it would have in
+one sequential pass, because shards are consecutive and each is itself in first-seen order.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+# Digits of pi and e: constants of the row identities.
+cdef uint64_t K0 = 0x243F6A8885A308D3
+cdef uint64_t K1 = 0x13198A2E03707344
+cdef uint64_t K2 = 0xB7E151628AED2A6B
+cdef uint64_t K3 = 0xBF7158809CF4F3C7
+
+
+cdef bint need(Bytes* b, int64_t more) noexcept nogil:
+    """Make room for ``more`` bytes behind b.size; False without memory."""
+    cdef int64_t room
+    cdef uint8_t* data
+    if b.size + more <= b.room:
+        return True
+    room = max(2 * b.room, b.size + more, 4096)
+    data = <uint8_t*>realloc(b.data, room)
+    if data == NULL:
+        return False
+    b.data = data
+    b.room = room
+    return True
+
+
+cdef bint start_table(WordTable* t, int64_t num_slots) noexcept nogil:
+    """Empty table with num_slots (a power of two)."""
+    memset(t, 0, sizeof(t[0]))
+    t.mask = num_slots - 1
+    t.slots = <Slot*>calloc(num_slots, sizeof(Slot))
+    return t.slots != NULL
+
+
+cdef void free_table(WordTable* t) noexcept nogil:
+    """Give all memory back."""
+    free(t.slots)
+    free(t.words.data)
+    free(t.stops.data)
+    memset(t, 0, sizeof(t[0]))
+
+
+cdef bint grow(WordTable* t) noexcept nogil:
+    cdef uint64_t num_slots = 2 * (t.mask + 1), mask = num_slots - 1, j, k
+    cdef Slot* slots = <Slot*>calloc(num_slots, sizeof(Slot))
+    if slots == NULL:
+        return False
+    for j in range(t.mask + 1):
+        if t.slots[j].word:
+            k = fold(t.slots[j].key ^ K0, K2) & mask
+            while slots[k].word:
+                k = (k + 1) & mask
+            slots[k] = t.slots[j]
+    free(t.slots)
+    t.slots = slots
+    t.mask = mask
+    return True
+
+
+cdef inline uint64_t key_of(const uint8_t* p, int64_t n) noexcept nogil:
+    cdef uint64_t h = K1 ^ <uint64_t>n, x = 0
+    cdef int64_t i = 0
+    if n <= 8:
+        memcpy(&x, p, 8)  # the slack makes this a load and a shift, no call
+        return x & (<uint64_t>0xFFFFFFFFFFFFFFFF >> (64 - 8 * n))
+    while i + 8 <= n:
+        memcpy(&x, p + i, 8)
+        h = fold(h ^ x, K3)
+        i += 8
+    memcpy(&x, p + n - 8, 8)
+    return fold(h ^ x, K2)
+
+
+cdef inline Slot* slot_of(const WordTable* t, uint64_t key, const uint8_t* p, int64_t n) noexcept nogil:
+    # The word's slot, or the free one where it belongs.
+    cdef uint64_t k = fold(key ^ K0, K2) & t.mask
+    cdef Slot* slot
+    while True:
+        slot = &t.slots[k]
+        if slot.word == 0:
+            return slot
+        if slot.key == key and slot.length == <uint32_t>n:
+            if n <= 8 or memcmp(t.words.data + (<int64_t*>t.stops.data)[slot.word - 1] - n, p, n) == 0:
+                return slot
+        k = (k + 1) & t.mask
+
+
+cdef int64_t find_word(const WordTable* t, const uint8_t* p, int64_t n) noexcept nogil:
+    """The number of a word of n > 0 bytes, or -1."""
+    return <int64_t>slot_of(t, key_of(p, n), p, n).word - 1
+
+
+cdef int64_t add_word(WordTable* t, const uint8_t* p, int64_t n) noexcept nogil:
+    """The number of a word of n > 0 bytes, a new one if need be; -1 without memory."""
+    cdef uint64_t key = key_of(p, n)
+    cdef Slot* slot = slot_of(t, key, p, n)
+    if slot.word:
+        return slot.word - 1
+    if not need(&t.words, n + SLACK) or not need(&t.stops, 8):
+        return -1
+    memcpy(t.words.data + t.words.size, p, n)
+    t.words.size += n
+    (<int64_t*>(t.stops.data + t.stops.size))[0] = t.words.size
+    t.stops.size += 8
+    t.num_words += 1
+    slot.key = key
+    slot.length = <uint32_t>n
+    slot.word = <uint32_t>t.num_words
+    if <uint64_t>t.num_words * 2 > t.mask and not grow(t):
+        return -1
+    return t.num_words - 1
+
+
+cdef void hash_row(const uint8_t* p, int64_t n, uint64_t* out) noexcept nogil:
+    """A row's identity: two independent folded multiplications, 128 bits."""
+    cdef uint64_t h = K0 ^ <uint64_t>n, g = K3 + <uint64_t>n, x, y
+    cdef int64_t i = 0
+    while i + 16 <= n:
+        memcpy(&x, p + i, 8)
+        memcpy(&y, p + i + 8, 8)
+        h = fold(h ^ x, K1 ^ y)
+        g = fold(g ^ y, K2 ^ x) + x
+        i += 16
+    x = 0
+    y = 0
+    memcpy(&x, p + i, min(n - i, 8))
+    if n - i > 8:
+        memcpy(&y, p + i + 8, n - i - 8)
+    out[0] = fold(h ^ x, K1 ^ y) ^ h
+    out[1] = (fold(g ^ y, K2 ^ x) + x) ^ g
+
+
+cdef object array_of(const Bytes* b, object dtype):
+    """The bytes as a NumPy array of its own."""
+    return np.frombuffer(PyBytes_FromStringAndSize(<const char*>b.data, b.size), dtype)
+
+
+cdef class Vocabulary:
+    """Byte strings numbered in order of first occurrence."""
+
+    cdef WordTable table
+
+    def __cinit__(self):
+        if not start_table(&self.table, 1 << 12):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free_table(&self.table)
+
+    def __len__(self):
+        return self.table.num_words
+
+    def add(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+        """Numbers (uint32) of ``buffer[starts[i]:stops[i]]``, new ones given in order; the empty string is refused."""
+        return self._look_up(buffer, starts, stops, True)
+
+    def find(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+        """The same without adding; 0xFFFFFFFF for a string that is not known."""
+        return self._look_up(buffer, starts, stops, False)
+
+    cdef object _look_up(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops, bint add):
+        cdef int64_t i, number = 0, n = starts.shape[0], size = buffer.shape[0]
+        cdef uint8_t tail[2 * SLACK]
+        cdef const uint8_t* p
+        numbers = np.empty(n, np.uint32)
+        cdef uint32_t[::1] out = numbers
+        with nogil:
+            for i in range(n):
+                if stops[i] <= starts[i]:
+                    number = -2
+                    break
+                p = &buffer[starts[i]]
+                if starts[i] + SLACK > size:  # too near the end to load 8 bytes
+                    memcpy(tail, p, stops[i] - starts[i])
+                    p = tail
+                number = add_word(&self.table, p, stops[i] - starts[i]) if add else find_word(&self.table, p, stops[i] - starts[i])
+                if number < 0 and add:
+                    break
+                out[i] = <uint32_t>number
+        if number == -2:
+            raise ValueError("the empty string has no number")
+        if number < 0 and add and n:
+            raise MemoryError
+        return numbers
+
+    def export(self):
+        """All strings in order: (bytes as uint8, stops as int64)."""
+        return array_of(&self.table.words, np.uint8), array_of(&self.table.stops, np.int64)
