@@ -157,7 +157,8 @@ def records() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
 def two_stage(values: NDArray[np.int64]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Values per code point as block numbers and distinct blocks."""
     blocks, first = np.unique(values.reshape(-1, BLOCK), axis=0, return_inverse=True)
-    assert blocks.max() < 65536 and len(blocks) < 65536
+    assert blocks.max() < 65536
+    assert len(blocks) < 65536
     return first.reshape(-1).astype(np.uint16), blocks.astype(np.uint16).reshape(-1)
 
 

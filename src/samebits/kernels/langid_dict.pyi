@@ -1,0 +1,33 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32]]
+
+def first_rows(hashes: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def accumulate(
+    tokens: NDArray[np.uint32],
+    token_stops: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    keep: NDArray[np.uint8],
+    num_words: int,
+    once_per_row: bool,
+) -> Csr: ...
+
+class Dictionary:
+    def __init__(self, num_words: int) -> None: ...
+    def add(
+        self,
+        words: NDArray[np.uint32],
+        stops: NDArray[np.int64],
+        languages: NDArray[np.int32],
+        counts: NDArray[np.uint32],
+    ) -> None: ...
+    def export(self) -> Csr: ...
+
+def score_rows(
+    tokens: NDArray[np.uint32],
+    token_stops: NDArray[np.int64],
+    word_stops: NDArray[np.int64],
+    languages: NDArray[np.int32],
+    num_languages: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
