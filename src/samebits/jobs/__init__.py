@@ -12,6 +12,7 @@ __all__ = ["JOBS", "get_job"]
 JOBS = {
     "charset": "samebits.jobs.charset.job:JOB",
     "count": "samebits.jobs.count:JOB",
+    "langid": "samebits.jobs.langid:JOB",
     "tokens": "samebits.jobs.tokens:JOB",
     "tokens_convert": "samebits.jobs.tokens:CONVERT_JOB",
     "tokens_train": "samebits.jobs.tokens:TOKENIZER_JOB",

@@ -1,0 +1,58 @@
+"""What a langid training computes: every field may change the result, and all but the paths are in its digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from samebits.core.config import option
+from samebits.errors import ConfigError
+
+__all__ = ["MOST_POINTS", "LangidConfig"]
+
+MOST_POINTS = 4096  # code points looked at per text in backoff mode: 32-bit sums cannot overflow below it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LangidConfig:
+    """How to train."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="labelled rows: files, folders, globs, URLs, or - for standard input", location=True
+    )
+    eval: tuple[str, ...] = option(
+        (),
+        help="labelled rows to report on; the training rows themselves if absent",
+        location=True,
+        metavar="FILE,...",
+    )
+    mode: Literal["backoff", "exact"] = option(
+        "backoff", help="backoff: words and n-grams, accurate; exact: vocabulous 0.1.3, bit for bit"
+    )
+    input_format: str = option(
+        "auto",
+        help="jsonl, csv, tsv, parquet, labels (__label__xx text), json ({lang: [texts]}); auto goes by the suffix",
+        metavar="NAME",
+    )
+    text_column: str = option("text", help="column that holds the text")
+    lang_column: str = option("lang", help="column that holds the label")
+    cycles: int = option(1, help="train, drop rows that disagree, train again: how many times to train")
+    base_confidence: float = option(0.5, help="exact: least share of known words to keep a row after a cycle")
+    confidence_margin: float = option(0.5, help="exact: a kept row's lead over the runner-up is above this")
+    drop_bits: int = option(128, help="backoff: a row whose label is behind by more than this is a suspect")
+    refine: int = option(10, help="backoff: passes that move weight to what tells languages apart; 0 is none")
+    sentences: Literal["none", "rules"] = option("none", help="split rows into sentences first")
+    script: str = option(
+        "auto", help="exact: script to keep, e.g. Latn; auto takes each row's own", metavar="NAME"
+    )
+    ledger: Literal["jsonl", "parquet"] = option("jsonl", help="format of the list of dropped rows")
+    ledger_text: bool = option(False, help="put the text of each dropped row into the list")
+
+    def __post_init__(self) -> None:
+        if self.cycles < 1:
+            raise ConfigError(f"--cycles is {self.cycles}", hint="use 1 or more")
+        if self.refine < 0 or self.drop_bits < 1:
+            raise ConfigError(
+                f"--refine is {self.refine} and --drop-bits {self.drop_bits}",
+                hint="use 0 or more for --refine, 1 or more for --drop-bits",
+            )

@@ -1,0 +1,196 @@
+"""Fold the parts of pass 1, in shard order, into one set of integer rows.
+
+A word's number is its rank by first occurrence over all rows, whatever the cut, because shards are consecutive and each
+shard's own words are in first-seen order. Token numbers go to a file as they come and are memory-mapped afterwards, so
+that only the vocabulary and a few numbers per row are in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.files import writing
+from samebits.errors import ConfigError, InputError
+from samebits.jobs.langid.config import LangidConfig
+from samebits.jobs.langid.encode import EncodeShard
+from samebits.kernels.langid_words import Vocabulary
+
+__all__ = ["Rows", "gather"]
+
+MOST_LANGUAGES = 65_535  # a language is a 16-bit number in the model
+SPILL = "spill-tokens.u32"
+
+
+@dataclass(slots=True)
+class Rows:
+    """All rows as integers. Training rows come first, then evaluation rows.
+
+    Attributes:
+        tokens: Word numbers of all rows, memory-mapped.
+        stops: Where each row's tokens end.
+        labels: Number of each row's label in ``languages``.
+        identities: 128-bit hash of each row's cleaned text, (rows, 2).
+        kept: False for rows with nothing left after cleaning.
+        sources: Source of each row, by number.
+        lines: Line of each row in its source, from 0.
+        sentence: Number of the sentence in its line.
+        num_train: Rows for training.
+        has_eval: Whether the others are evaluation rows; if not, training rows are reported on.
+        languages: Names, sorted.
+        words: Bytes of all words, one after another, and where each ends.
+        report_rows: For reports: tokens and stops of the rows as the reference sees them, or None if they are the same.
+    """
+
+    tokens: NDArray[np.uint32]
+    stops: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    identities: NDArray[np.uint64]
+    kept: NDArray[np.bool_]
+    sources: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    sentence: NDArray[np.int64]
+    num_train: int
+    has_eval: bool
+    languages: list[str]
+    words: NDArray[np.uint8]
+    word_stops: NDArray[np.int64]
+    changed: dict[int, NDArray[np.uint32] | None]
+    num_cut: int
+    num_blank: int
+
+    @property
+    def num_words(self) -> int:
+        """Distinct words."""
+        return len(self.word_stops)
+
+
+class _Folder:
+    """What grows while parts come in."""
+
+    def __init__(self, spill: IO[bytes]) -> None:
+        self.spill = spill
+        self.words = Vocabulary()
+        self.labels = Vocabulary()
+        self.columns: dict[str, list[NDArray[Any]]] = {
+            name: [] for name in ("lengths", "labels", "hashes", "kept", "sources", "lines", "sentence")
+        }
+        self.changed: dict[int, NDArray[np.uint32] | None] = {}
+        self.num_rows = 0
+        self.num_train = 0
+        self.num_cut = 0
+        self.num_blank = 0
+
+    def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
+        numbers = _add(self.words, block["words"], block["word_stops"])
+        self.spill.write(numbers[block["tokens"]].tobytes())
+        if "again" in block:
+            self.add_changed(block["again"])
+        n = len(block["lengths"])
+        label_numbers = _add(self.labels, block["label_names"], block["label_stops"])
+        zeros = np.zeros(n, np.int64)
+        new = {
+            "lengths": block["lengths"],
+            "labels": label_numbers[block["labels"]].astype(np.int32),
+            "hashes": block["hashes"],
+            "kept": block["kept"],
+            "sources": np.full(n, source, np.int32),
+            "lines": block["lines"] + first_line,
+            "sentence": block.get("sentence", zeros),
+        }
+        for name, column in new.items():
+            self.columns[name].append(column)
+        self.num_rows += n
+        self.num_train += n if for_training else 0
+        self.num_cut += block["num_cut"]
+
+    def add_changed(self, again: dict[str, Any]) -> None:
+        numbers = _add(self.words, again["words"], again["word_stops"])
+        stops = np.cumsum(again["lengths"], dtype=np.int64)
+        columns = zip(again["rows"].tolist(), again["kept"].tolist(), stops.tolist(), strict=True)
+        start = 0
+        for row, kept, stop in columns:
+            self.changed[self.num_rows + row] = numbers[again["tokens"][start:stop]] if kept else None
+            start = stop
+
+
+def _add(vocabulary: Vocabulary, names: NDArray[np.uint8], stops: NDArray[np.int64]) -> NDArray[np.uint32]:
+    return vocabulary.add(names, np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)], stops)
+
+
+def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> Rows:
+    """Run pass 1 and fold it.
+
+    Raises:
+        InputError: if there is no row to train on.
+    """
+    path = out.path(SPILL)
+    with writing(path), path.open("wb") as spill:
+        folder = _Folder(spill)
+        lines_before: dict[int, int] = {}
+        for shard, part in engine.map_ordered("encode", EncodeShard(config), plan.shards, state=plan.inputs):
+            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+            for block in part["blocks"]:
+                folder.add(
+                    block,
+                    source=shard.source,
+                    first_line=lines_before.get(shard.source, 0),
+                    for_training=shard.source < plan.inputs.num_train,
+                )
+            lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
+            folder.num_blank += part["num_blank"]
+        out.bad_rows.check()
+    return _finish(plan, folder, path)
+
+
+def _finish(plan: Plan, folder: _Folder, path: Path) -> Rows:
+    if folder.num_train == 0:
+        raise InputError(
+            "no labelled row to train on",
+            path=", ".join(plan.source_names) or "inputs",
+            hint="give rows with a text and a label; --text-column and --lang-column name them",
+        )
+    # There is at least one block: there are training rows.
+    column: dict[str, NDArray[Any]] = {name: np.concatenate(parts) for name, parts in folder.columns.items()}
+    names, labels = _sorted_labels(folder.labels, column["labels"])
+    words, word_stops = folder.words.export()
+    return Rows(
+        tokens=np.memmap(path, np.uint32, mode="r") if path.stat().st_size else np.empty(0, np.uint32),
+        stops=np.cumsum(column["lengths"], dtype=np.int64),
+        labels=labels,
+        identities=column["hashes"],
+        kept=column["kept"].astype(bool),
+        sources=column["sources"],
+        lines=column["lines"],
+        sentence=column["sentence"],
+        num_train=folder.num_train,
+        has_eval=plan.inputs.num_train < len(plan.source_names),
+        languages=names,
+        words=words,
+        word_stops=word_stops,
+        changed=folder.changed,
+        num_cut=folder.num_cut,
+        num_blank=folder.num_blank,
+    )
+
+
+def _sorted_labels(labels: Vocabulary, numbers: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
+    """Number the languages by their names' order, so that no number depends on the order of rows."""
+    data, stops = labels.export()
+    ends = stops.tolist()
+    names = [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)]
+    if len(names) > MOST_LANGUAGES:
+        raise ConfigError(
+            f"{len(names)} different labels, more than {MOST_LANGUAGES}", hint="is --lang-column right?"
+        )
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int32)
+    rank[order] = np.arange(len(names), dtype=np.int32)
+    return [names[i] for i in order], rank[numbers]

@@ -1,0 +1,1 @@
+# No Python names: cimported by langid_encode.

@@ -1,0 +1,217 @@
+"""The langid kernels against short references in plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from samebits.jobs.langid.config import MOST_POINTS
+from samebits.jobs.langid.features import group_numbers, powers_of_two
+from samebits.jobs.langid.tables import load_tables, unicode_version
+from samebits.kernels.langid_dict import Dictionary, accumulate, first_rows, score_rows
+from samebits.kernels.langid_features import count_features, features_of, log2_fixed
+from samebits.kernels.langid_fold import fold_rows
+from samebits.kernels.langid_score import Scorer, softmax_gradient
+from samebits.kernels.langid_sentences import split_labels, split_sentences
+from samebits.kernels.langid_unicode import normalize
+from samebits.kernels.langid_words import Vocabulary
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+SAME_UNICODE = pytest.mark.skipif(
+    unicodedata.unidata_version != unicode_version(), reason="another Unicode version than the tables"
+)
+
+
+def columns(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    data = [text.encode() for text in texts]
+    stops = np.cumsum([len(item) for item in data], dtype=np.int64)
+    starts = stops - np.array([len(item) for item in data], np.int64)
+    return np.frombuffer(b"".join(data) + b"\0", np.uint8), starts, stops
+
+
+def cut(data: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
+    ends = stops.tolist()
+    return [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)]
+
+
+@SAME_UNICODE
+@given(TEXT)
+def test_normal_forms_are_those_of_unicodedata(text: str) -> None:
+    assert normalize(load_tables(), text.encode(), False).decode() == unicodedata.normalize("NFD", text)
+    assert normalize(load_tables(), text.encode(), True).decode() == unicodedata.normalize("NFC", text)
+
+
+@SAME_UNICODE
+def test_a_long_run_of_marks_is_put_in_canonical_order() -> None:
+    text = "a" + "\u0301\u0323\u0327" * 500
+    assert normalize(load_tables(), text.encode(), False).decode() == unicodedata.normalize("NFD", text)
+
+
+def folded_words(text: str) -> list[str]:
+    words, word = [], ""
+    for char in unicodedata.normalize("NFC", text):
+        if unicodedata.category(char)[0] in "LM":
+            word += char.lower()[0]
+        elif word:
+            words.append(word)
+            word = ""
+    return [*words, word] if word else words
+
+
+@SAME_UNICODE
+@given(st.lists(TEXT, max_size=5))
+def test_folding_gives_lower_case_words_of_letters_and_marks(texts: list[str]) -> None:
+    found = fold_rows(load_tables(), *columns(texts), MOST_POINTS)
+    words = cut(found["words"], found["word_stops"])
+    stops = [0, *found["token_stops"].tolist()]
+    rows = [[words[i] for i in found["tokens"][a:b]] for a, b in itertools.pairwise(stops)]
+    assert rows == [folded_words(text) for text in texts]
+
+
+def test_a_text_is_cut_after_the_most_code_points_and_says_so() -> None:
+    found = fold_rows(load_tables(), *columns(["é" * 11, "é" * 10]), 10)
+    assert found["cut"].tolist() == [1, 0]
+    assert cut(found["words"], found["word_stops"]) == ["é" * 10]
+
+
+@given(st.lists(st.text(min_size=1, max_size=20), max_size=30))
+def test_words_are_numbered_in_order_of_first_occurrence(words: list[str]) -> None:
+    words = [word.encode(errors="replace").decode() for word in words]
+    vocabulary = Vocabulary()
+    order = list(dict.fromkeys(words))
+    assert vocabulary.add(*columns(words)).tolist() == [order.index(word) for word in words]
+    assert cut(*vocabulary.export()) == order
+    assert vocabulary.find(*columns(["never seen before", *order])).tolist()[1:] == list(range(len(order)))
+
+
+def test_the_empty_string_has_no_number() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        Vocabulary().add(*columns([""]))
+
+
+@given(st.integers(1, 2**64 - 1))
+def test_log2_is_rounded_down_to_ten_bits(value: int) -> None:
+    log = int(log2_fixed(np.array([value], np.uint64))[0])
+    # 2**(log/1024) <= value, up to the 31 bits the kernel keeps of the mantissa
+    assert Fraction(2) ** log <= Fraction(value) ** 1024
+    assert Fraction(value) ** 1024 <= Fraction(2) ** (log + 1) * (1 + Fraction(1, 2**15))
+
+
+def test_powers_of_two_are_the_integer_part() -> None:
+    table = powers_of_two(11).tolist()
+    assert table[0] == 1 << 30
+    assert table[1024] == 759250124
+    assert all(
+        (value + 2) ** 2048 > 2 ** (30 * 2048 - i) > (value - 2) ** 2048 for i, value in enumerate(table[:40])
+    )
+
+
+def reference_features(word: str) -> int:
+    edged = f"\1{word}\1"
+    grams = sum(len(edged) - n + 1 for n in (2, 3, 4) if len(edged) >= n)
+    return len(word) + grams + 1
+
+
+@given(st.text(st.characters(categories=["L"]), min_size=1, max_size=12))
+def test_a_word_has_its_ngrams_and_itself(word: str) -> None:
+    found = features_of(word.encode())
+    assert len(found) == reference_features(word)
+    keys = np.array([key for key, _ in found], np.uint64)
+    assert group_numbers(keys).tolist() == [group for _, group in found]
+
+
+def test_equal_hashes_point_to_the_first_row_and_empty_rows_to_none() -> None:
+    hashes = np.array([[1, 1], [2, 2], [1, 1], [1, 2], [0, 0]], np.uint64)
+    assert first_rows(hashes, np.array([5, 5, 5, 5, 0])).tolist() == [0, 1, 0, 3, -1]
+
+
+ROWS = st.lists(st.tuples(st.lists(st.integers(0, 5), max_size=6), st.integers(0, 3)), max_size=12)
+
+
+@given(ROWS, st.integers(0, 12))
+def test_word_counts_keep_the_order_of_first_use_for_any_cut(
+    rows: list[tuple[list[int], int]], at: int
+) -> None:
+    expected: list[dict[int, int]] = [{} for _ in range(6)]
+    for words, label in rows:
+        for word in dict.fromkeys(words):
+            expected[word][label] = expected[word].get(label, 0) + 1
+    total = Dictionary(6)
+    for part in (rows[:at], rows[at:]):
+        tokens = np.array([w for words, _ in part for w in words], np.uint32)
+        stops = np.cumsum([len(words) for words, _ in part], dtype=np.int64)
+        labels = np.array([label for _, label in part], np.int32)
+        entry_stops, languages, counts = accumulate(
+            tokens, stops, labels, np.ones(len(part), np.uint8), 6, True
+        )
+        total.add(np.arange(6, dtype=np.uint32), entry_stops, languages, counts)
+    stops, languages, counts = total.export()
+    ends = [0, *stops.tolist()]
+    found = [
+        dict(zip(languages[a:b].tolist(), counts[a:b].tolist(), strict=True))
+        for a, b in itertools.pairwise(ends)
+    ]
+    assert [list(item.items()) for item in found] == [list(item.items()) for item in expected]
+
+
+def test_equal_languages_go_to_the_one_met_first() -> None:
+    # word 0 knows languages 2 then 1; word 1 knows 1 then 2
+    word_stops, languages = np.array([2, 4]), np.array([2, 1, 1, 2], np.int32)
+    tokens = np.array([0, 1, 0xFFFFFFFF], np.uint32)
+    top, first, second, total = score_rows(tokens, np.array([2, 3]), word_stops, languages, 3)
+    assert top.tolist() == [2, -1]
+    assert (first.tolist(), second.tolist(), total.tolist()) == ([2, 0], [2, 0], [2, 1])
+
+
+def small_model() -> tuple[Scorer, tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32]]]:
+    words, _, word_stops = columns(["the", "der", "they"])
+    counted = (np.array([1, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([5, 4, 2, 1], np.uint32))
+    keys, languages, counts = count_features(words, word_stops, *counted)
+    order = np.lexsort((languages, keys))
+    keys, languages, counts = keys[order], languages[order], counts[order]
+    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True))
+    floors = np.arange(10, dtype=np.int32).reshape(5, 2) * 7
+    stops = (last + 1).astype(np.int64)
+    values = (counts * 10).astype(np.int16)
+    return Scorer(keys[last], stops, languages.astype(np.uint16), values, floors), (keys[last], stops, values)
+
+
+def test_scores_are_the_sums_of_values_and_floors_of_known_features() -> None:
+    words, _, word_stops = columns(["the", "der", "they"])
+    scorer, (_keys, _stops, _values) = small_model()
+    found, known = scorer.score(np.array([2, 0, 0], np.uint32), np.array([1, 3]), words, word_stops, 0, 2)
+    assert found.shape == (2, 2)
+    assert known.tolist() == [len(features_of(b"they")) - 1, 2 * (len(features_of(b"the")) - 1)]
+    again, _ = scorer.score(np.array([2, 0, 0], np.uint32), np.array([1, 3]), words, word_stops, 1, 2)
+    assert again.tolist() == found[1:].tolist()
+
+
+def test_a_gradient_sums_to_zero_but_for_rounding() -> None:
+    scores = np.array([[0, -2048, -100000], [5, 5, 5]], np.int32)
+    gradient = softmax_gradient(scores, np.array([1, -1], np.int32), powers_of_two(11), 11)
+    assert gradient[1].tolist() == [0, 0, 0]
+    assert 0 <= int(gradient[0].sum()) < 3
+    assert gradient[0, 0] == -(2 * 65536 // 3)
+
+
+def test_sentences_end_at_stops_and_line_ends_but_not_at_initials_or_decimals() -> None:
+    texts = ["It is 3.5 m. A. Turing said so! ok? Yes.\nnew", "一。二。", "   ", "one"]
+    data, starts, stops = columns(texts)
+    rows, begins, ends = split_sentences(load_tables(), data, starts, stops)
+    found = [data[a:b].tobytes().decode().strip() for a, b in zip(begins, ends, strict=True)]
+    assert found == ["It is 3.5 m.", "A. Turing said so! ok?", "Yes.", "new", "一。", "二。", "", "one"]
+    assert rows.tolist() == [0, 0, 0, 0, 1, 1, 2, 3]
+
+
+def test_a_label_ends_at_the_first_space_and_needs_its_prefix() -> None:
+    data, starts, stops = columns(["__label__en a text", "no label", "__label__", "__label__de"])
+    ends = split_labels(data, starts, stops, b"__label__")
+    assert (ends - starts)[[0, 3]].tolist() == [11, 11]
+    assert ends[[1, 2]].tolist() == [-1, -1]
