@@ -1,0 +1,283 @@
+"""The documents say what the code does: every command, flag, setting and error, links, examples, numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from samebits import errors
+from samebits.cli import reference
+from samebits.core.config import settings_of
+from samebits.core.options import RunOptions
+from samebits.executors.caps import THREAD_CAPS
+from samebits.jobs import JOBS, get_job
+
+REPO = Path(__file__).resolve().parent.parent
+COMMANDS = dict(reference.commands())
+OPTIONS = [
+    (name, option)
+    for name, command in COMMANDS.items()
+    for option in command.get_params(reference.context_of(name, command))
+    if isinstance(option, click.Option)
+]
+ERRORS = [name for name in errors.__all__ if name[0].isupper()]
+NUMBER = re.compile(r"<!-- number: (\S+) (\S+) -->(.*?)<!-- /number -->", re.DOTALL)
+# Folders that exist on somebody's machine only; written in pieces so that this file does not hold them itself.
+MACHINE_PATH = re.compile(r"(?<![\w.~/*:-])/(?:work|root|home)/\w")
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Files of the repository that match, as git sees them; without git, as the folder holds them."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z", *patterns],
+        cwd=REPO,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        found = [REPO / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    else:
+        skip = {".git", ".venv", ".bench", "build"}
+        found = [
+            p for p in REPO.rglob("*") if p.is_file() and not skip.intersection(p.relative_to(REPO).parts)
+        ]
+        found = [p for p in found if not patterns or any(p.match(pattern) for pattern in patterns)]
+    return sorted(path for path in found if path.is_file())
+
+
+PAGES = tracked("*.md")
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(REPO).as_posix()
+
+
+def read(name: str) -> str:
+    return (REPO / name).read_text(encoding="utf-8")
+
+
+def test_the_reference_of_the_command_line_is_current() -> None:
+    assert read("docs/reference/cli.md") == reference.render(), "run: make docs"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_in_the_reference_with_an_example(name: str) -> None:
+    section = read("docs/reference/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    assert "samebits" in section.partition("Example:")[2], f"{name} has no example"
+    text = COMMANDS[name].help or ""
+    assert text.endswith("."), f"the help of {name} is not a sentence"
+
+
+@pytest.mark.parametrize(("name", "option"), OPTIONS, ids=lambda value: getattr(value, "name", value))
+def test_every_flag_has_a_help_text_and_is_in_the_reference(name: str, option: click.Option) -> None:
+    assert option.help, f"{name} {option.opts[-1]} has no help"
+    assert not option.help.endswith("."), f"{name} {option.opts[-1]}: one line, no full stop"
+    section = read("docs/reference/cli.md").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    for flag in option.opts:
+        assert flag in section
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_is_explained_with_its_exit_code(name: str) -> None:
+    page = read("docs/guides/troubleshooting.md")
+    code = getattr(errors, name).exit_code
+    assert f"| `{name}` | {code} |" in page
+    assert name == "SamebitsError" or f"\n## {name}\n" in page
+    assert name in (errors.__doc__ or "")
+
+
+@pytest.mark.parametrize("setting", settings_of(RunOptions), ids=lambda setting: setting.name)
+def test_every_run_option_is_in_the_guide(setting: Any) -> None:
+    page = read("docs/guides/configuration.md")
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{setting.name}` |"))
+    assert setting.flag in row
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_setting_of_every_job_is_documented(name: str) -> None:
+    pages = read("docs/reference/cli.md") + "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    settings = [setting for setting in settings_of(get_job(name).Config) if setting.name != "inputs"]
+    assert [setting.name for setting in settings if not re.search(rf"{setting.flag}\b", pages)] == []
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads(read("pyproject.toml"))
+    wanted = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    for extra in project["project"]["optional-dependencies"].values():
+        wanted += extra
+    names = {re.split(r"[\[<>=~!; ]", item)[0] for item in wanted} - {"samebits"}
+    page = read("docs/decisions/dependencies.md")
+    assert sorted(name for name in names if f"| {name} |" not in page) == []
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    import samebits
+
+    page = read("docs/reference/python-api.md")
+    assert [name for name in samebits.__all__ if not re.search(rf"`{name}\b", page)] == []
+
+
+def test_the_changelog_has_an_entry_for_the_version() -> None:
+    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target or target.startswith(("#", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve()
+        assert found.exists(), f"{page_id(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(found), f"{page_id(page)} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_the_words_are_plain(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    text = text.replace('no "simply"', "")
+    assert re.findall(r"\b(?:simply|We|we|our)\b", text) == []
+    assert re.findall("[\U0001f300-\U0001faff✅✨⚡]", text) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_numbers_come_from_their_records(page: Path) -> None:
+    prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert prose.count("<!-- number:") == len(NUMBER.findall(prose)), "a number marker is not closed"
+    for record, path, shown in NUMBER.findall(prose):
+        value: Any = json.loads((REPO / "benchmarks" / record).read_text(encoding="utf-8"))
+        for key in path.split("."):
+            value = value[int(key)] if isinstance(value, list) else value[key]
+        assert shown == show_like(value, shown), f"{page_id(page)}: {record} {path} is {value}"
+
+
+def show_like(value: float, shown: str) -> str:
+    """Write a value with as many decimals, and thousands separators if so, as the page shows."""
+    decimals = len(shown.partition(".")[2])
+    return f"{value:,.{decimals}f}" if "," in shown else f"{value:.{decimals}f}"
+
+
+def test_a_number_is_compared_with_as_many_decimals_as_are_shown() -> None:
+    assert [show_like(5.6418, "5.6"), show_like(12345.6, "12,346"), show_like(2, "2.0")] == [
+        "5.6",
+        "12,346",
+        "2.0",
+    ]
+
+
+def test_no_file_names_a_folder_of_somebodys_machine() -> None:
+    found = []
+    for path in tracked():
+        data = path.read_bytes()
+        if b"\0" in data[:8192]:
+            continue
+        if hit := MACHINE_PATH.search(data.decode("utf-8", "replace")):
+            found.append(f"{page_id(path)}: {hit[0]}")
+    assert found == []
+
+
+def blocks(language: str) -> Iterator[Any]:
+    """Every code block of a language in pages that are not generated."""
+    for page in PAGES:
+        texts = re.findall(
+            rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
+        for number, text in enumerate(texts):
+            yield pytest.param(text, id=f"{page_id(page)}-{number}")
+
+
+def environment() -> dict[str, str]:
+    """The user's environment with this interpreter's commands first on the path."""
+    return {
+        **os.environ,
+        **THREAD_CAPS,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", list(blocks("sh")))
+def test_shell_blocks_run(text: str, tmp_path: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE)
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("make "):
+            assert line.split()[1] in targets, f"{line}: no such target"
+        else:
+            lines.append(line)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("text", list(blocks("python")))
+def test_python_blocks_run(text: str, tmp_path: Path) -> None:
+    run_python(["-c", text], tmp_path)
+
+
+@pytest.mark.parametrize("script", sorted((REPO / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(script: Path, tmp_path: Path) -> None:
+    assert run_python([str(script)], tmp_path) != "", "an example shows something"
+
+
+def run_python(arguments: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_make_targets_in_the_contributing_guide_are_real() -> None:
+    targets = set(re.findall(r"^([a-z]+):.*##", read("Makefile"), re.MULTILINE))
+    assert (
+        set(re.findall(r"^\| `make ([a-z]+)` \|", read("CONTRIBUTING.md"), re.MULTILINE)) | {"help"}
+        == targets
+    )
+
+
+def test_the_file_map_names_every_room() -> None:
+    package = REPO / "src" / "samebits"
+    rooms = {f"{path.name}/" for path in package.iterdir() if (path / "__init__.py").exists()}
+    of_a_job = {f"{name}.py" for name in JOBS}  # one line stands for all of them
+    files = {path.name for path in package.glob("*.py") if not path.name.startswith("__")} - of_a_job
+    listed = re.findall(r"^  ([\w.]+/?) ", read("README.md").partition("src/samebits/\n")[2], re.MULTILINE)
+    assert (rooms | files) - set(listed) == set()
+    assert [name for name in listed if not (package / name).exists()] == []
+
+
+def test_the_reference_can_be_written_by_its_command(tmp_path: Path) -> None:
+    assert importlib.util.find_spec("samebits.cli.reference") is not None
+    run_python(["-m", "samebits.cli.reference", str(tmp_path / "cli.md")], tmp_path)
+    assert (tmp_path / "cli.md").read_text(encoding="utf-8") == reference.render()
