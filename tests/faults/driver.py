@@ -7,11 +7,13 @@ and hint on stderr and its exit code.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 
 from tests.faults.slow_job import JOB, SlowConfig
 
 from samebits.api import run
+from samebits.cli.app import _first_interrupt
 from samebits.core.events import Event, Warned
 from samebits.core.options import RunOptions
 from samebits.errors import SamebitsError
@@ -26,6 +28,7 @@ def tell(event: Event) -> None:
 
 def main() -> int:
     """Run once."""
+    signal.signal(signal.SIGINT, _first_interrupt)  # a second Ctrl-C ends at once, as on the command line
     output, text = sys.argv[1:]
     given = json.loads(text)
     try:

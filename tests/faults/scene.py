@@ -1,0 +1,183 @@
+"""A scene: one run of the slow job in a process of its own, the means to disturb it, and the verdict on how it ended.
+
+Every ending is one of four. ``same``: the digest of the undisturbed serial run. ``named``: an error of ours with its
+hint. ``hung``: no end within the limit. ``lost``: anything else, such as another digest, a traceback, a process, a
+temporary file or a semaphore left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+from tests.faults.slow_job import JOB, SlowConfig
+
+from samebits import errors
+from samebits.api import run
+from samebits.core.options import RunOptions
+from samebits.core.seeds import rng_for
+
+__all__ = ["HUNG_SECONDS", "Ending", "Scene", "play"]
+
+REPO = Path(__file__).resolve().parent.parent.parent
+HUNG_SECONDS = 90.0  # every case takes seconds; this is for a machine that is very busy
+GONE_SECONDS = 10.0  # a worker looks for its driver once a second
+NAMES = tuple(f"{name}: " for name in errors.__all__ if name[0].isupper())
+Verdict = Literal["same", "named", "hung", "lost"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, with the words for a table."""
+
+    verdict: Verdict
+    detail: str
+
+
+@lru_cache
+def undisturbed(shards: int, part_bytes: int) -> str:
+    """Return the digest of the serial run."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = SlowConfig(shards=shards, part_bytes=part_bytes)
+        return run(
+            JOB, config, output=Path(folder) / "out", options=RunOptions(executor="serial")
+        ).artifact_digest
+
+
+class Scene:
+    """One place for one case.
+
+    Attributes:
+        folder: Everything happens in here, temporary files too.
+        pick: Random choices of this try.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
+        self.output = folder / "out"
+        self.pick = rng_for(seed, "chaos")
+        self.config: dict[str, Any] = {"shards": 24, "part_bytes": 100, "marks": str(folder / "marks")}
+        self.options: dict[str, Any] = {"executor": "processes", "workers": "2"}
+        self.pids: list[int] = []
+        for name in ("tmp", "marks"):
+            (folder / name).mkdir()
+
+    def start(self, *, python: tuple[str, ...] = (), **config: Any) -> subprocess.Popen[str]:
+        """Start the driver in a process group of its own."""
+        self.config.update(config)
+        given = json.dumps({"config": self.config, "options": self.options})
+        process = subprocess.Popen(
+            [sys.executable, *python, "-m", "tests.faults.driver", str(self.output), given],
+            cwd=REPO,
+            env={**os.environ, "TMPDIR": str(self.folder / "tmp"), "SAMEBITS_SCENE": str(self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.pids.append(process.pid)
+        return process
+
+    def workers(self, process: subprocess.Popen[str]) -> list[int]:
+        """Return the worker processes that sit at the board, which is when they can have a shard in hand."""
+        boards = list((self.folder / "tmp").glob("samebits-*/board/*"))
+        return [int(path.name) for path in boards if process.poll() is None]
+
+    def wait_for(self, what: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+        """Wait until something is there or the process has ended."""
+        until = time.monotonic() + HUNG_SECONDS
+        while time.monotonic() < until and process.poll() is None:
+            if found := what():
+                return found
+            time.sleep(0.02)
+        return what()
+
+    def wait_for_workers(self, process: subprocess.Popen[str], number: int = 2) -> list[int]:
+        """Wait until so many workers sit at the board."""
+        self.wait_for(lambda: len(self.workers(process)) >= number, process)
+        return self.workers(process)
+
+    def parts_done(self) -> int:
+        """Return how many parts are in the journal."""
+        log = self.output.with_name("out.journal") / "log.jsonl"
+        return len(log.read_bytes().splitlines()) if log.exists() else 0
+
+    def end(self, process: subprocess.Popen[str], seconds: float = HUNG_SECONDS) -> Ending:
+        """Wait for the end and judge it."""
+        try:
+            stdout, stderr = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Ending("hung", f"no end after {seconds:.0f} s")
+        if process.returncode == 0:
+            same = stdout == undisturbed(self.config["shards"], self.config["part_bytes"])
+            return Ending("same", stdout[:16]) if same else Ending("lost", f"another digest: {stdout[:16]}")
+        lines = [line for line in stderr.splitlines() if line.startswith(NAMES)]
+        if lines and "\nhint: " in stderr and "Traceback" not in stderr:
+            return Ending("named", lines[-1])
+        return Ending("lost", f"exit {process.returncode}: {stderr[-300:]}")
+
+    def again(self, **config: Any) -> Ending:
+        """Give the same command once more, with nothing in its way."""
+        return self.end(self.start(**{"pause": 0.0, "fault": "", **config}))
+
+    def leftovers(self) -> list[str]:
+        """Name what a run must not leave behind."""
+        until = time.monotonic() + GONE_SECONDS
+        while (found := [*self._processes(), *self._files()]) and time.monotonic() < until:
+            time.sleep(0.1)
+        return found
+
+    def _processes(self) -> Iterator[str]:
+        mark = str(self.folder)
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("SAMEBITS_SCENE") == mark and process.status() != "zombie":
+                    yield f"process {process.pid}"
+            except psutil.Error:
+                continue
+
+    def _files(self) -> Iterator[str]:
+        yield from (f"temporary {path.name}" for path in (self.folder / "tmp").iterdir())
+        for pid in self.pids:
+            yield from (f"semaphore {path.name}" for path in Path("/dev/shm").glob(f"sem.loky-{pid}-*"))
+
+    def kill_workers_left(self) -> None:
+        """End what a failed case left running, so that it disturbs no other."""
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("SAMEBITS_SCENE") == str(self.folder):
+                    process.kill()
+            except psutil.Error:
+                continue
+
+
+@contextmanager
+def _scene(seed: int) -> Iterator[Scene]:
+    with tempfile.TemporaryDirectory(prefix="scene-") as folder:
+        scene = Scene(Path(folder), seed)
+        try:
+            yield scene
+        finally:
+            scene.kill_workers_left()
+
+
+def play(case: Callable[[Scene], Ending], seed: int) -> Ending:
+    """Play one case once; what it leaves behind counts as lost."""
+    with _scene(seed) as scene:
+        ending = case(scene)
+        left = scene.leftovers()
+        return Ending("lost", f"left behind: {', '.join(left)} after {ending.detail}") if left else ending
