@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from samebits.executors import ExecutorOptions
 from samebits.executors.board import IDLE, Board, Seat
 from samebits.executors.caps import THREAD_CAPS
 from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
+from samebits.executors.run_folder import RunFolder
 from samebits.executors.worker import failed, run_shard
 
 __all__ = ["ProcessesExecutor"]
@@ -55,8 +55,8 @@ class ProcessesExecutor:
     def __init__(self, options: ExecutorOptions) -> None:
         self.workers = options.workers
         self._options = options
-        # mkdtemp gives mode 0700: only this user can plant a state or a task
-        self._folder = Path(tempfile.mkdtemp(prefix="samebits-"))
+        self._run_folder = RunFolder()
+        self._folder = self._run_folder.path
         for name in ("board", "cores", "outcomes"):
             (self._folder / name).mkdir()
         self._board = Board(self._folder / "board")
@@ -72,6 +72,7 @@ class ProcessesExecutor:
         threading.Thread(target=self._watch, name="samebits-watch", daemon=True).start()
 
     def _start_pool(self) -> Any:
+        resource_tracker.ensure_running()  # if it started with the first worker, it would undo _interrupts_blocked
         cores = sorted(os.sched_getaffinity(0)) if self._options.pin_cores else []
         return ProcessPoolExecutor(
             max_workers=self.workers,
@@ -184,7 +185,7 @@ class ProcessesExecutor:
             self._pool.shutdown(wait=True, kill_workers=True)
         finally:
             self._closed.set()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._run_folder.remove()
 
 
 def _kill(pid: int) -> None:

@@ -1,0 +1,56 @@
+"""The folder of one run's worker processes: board, tasks, states and large outcomes.
+
+The driver holds a lock in it as long as it lives. Workers remove the folder of a driver that died (see ``board``); if
+they died with it, nobody is left to do that, so every new run first removes the folders whose lock nobody holds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+__all__ = ["RunFolder"]
+
+PREFIX = "samebits-run-"
+LOCK = "driver"
+
+
+class RunFolder:
+    """A private folder that does not outlive its driver for long.
+
+    Attributes:
+        path: Where it is; mode 0700, so only this user can plant a state or a task.
+    """
+
+    def __init__(self) -> None:
+        _sweep()
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(self.path / "new", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        (self.path / "new").rename(self.path / LOCK)  # seen by a sweep only when it is held
+
+    def remove(self) -> None:
+        """Remove it; harmless the second time."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _sweep() -> None:
+    for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+        try:
+            descriptor = os.open(lock, os.O_RDWR)
+        except OSError:
+            continue  # another user's, or gone already
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue  # its driver is alive
+        else:
+            shutil.rmtree(lock.parent, ignore_errors=True)
+        finally:
+            os.close(descriptor)
