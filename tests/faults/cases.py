@@ -85,13 +85,13 @@ def any_worker_stopped(scene: Scene) -> Ending:
 
 
 def driver_killed(scene: Scene) -> Ending:
-    """kill -9 of the driver at a random moment, then the same command; workers and folders must go by themselves."""
+    """kill -9 of the driver at a random moment, then the same command; the workers must go by themselves."""
     process = scene.start(shards=40, pause=0.05, part_bytes=100_000)
     with suppress(subprocess.TimeoutExpired):
         process.wait(float(scene.pick.uniform(0.1, 4.0)))
     kill(process.pid, signal.SIGKILL)
     process.communicate()
-    if left := scene.leftovers():
+    if left := scene.orphans():
         return Ending("lost", f"left behind: {', '.join(left)}")
     ending = scene.again()
     if ending.detail.startswith("OutputExists"):  # it was faster than the kill
@@ -101,13 +101,12 @@ def driver_killed(scene: Scene) -> Ending:
 
 
 def driver_and_workers_killed(scene: Scene) -> Ending:
-    """The whole group at once, after a few parts; nobody is left to tidy up, but the result is the same."""
+    """All at once, after a few parts: nobody is left to remove the temporary folder, so the next run must."""
     process = scene.start(shards=40, pause=0.05)
     scene.wait_for(lambda: scene.parts_done() >= 5, process)
-    os.killpg(process.pid, signal.SIGKILL)
+    for pid in [process.pid, *scene.workers(process)]:
+        kill(pid, signal.SIGKILL)
     process.communicate()
-    for path in (scene.folder / "tmp").glob("samebits-*"):
-        path.rename(scene.folder / path.name)  # expected here, and here only
     return scene.again()
 
 

@@ -141,6 +141,13 @@ class Scene:
             time.sleep(0.1)
         return found
 
+    def orphans(self) -> list[str]:
+        """Name the processes that did not leave with their driver."""
+        until = time.monotonic() + GONE_SECONDS
+        while (found := list(self._processes())) and time.monotonic() < until:
+            time.sleep(0.1)
+        return found
+
     def _processes(self) -> Iterator[str]:
         mark = str(self.folder)
         for process in psutil.process_iter():

@@ -90,7 +90,9 @@ def strike(name: str) -> None:
     elif name == "raise":
         raise ZeroDivisionError("planted")
     elif name == "read":
-        raise InputError("cannot be read: Input/output error", path="planted.txt", offset=4096)
+        raise InputError(
+            "cannot be read: Input/output error", path="planted.txt", offset=4096, hint="planted"
+        )
 
 
 @dataclass(frozen=True)
