@@ -28,6 +28,7 @@ ALLOWED = {
     "charset": {"jobs"},
     "testing": {"executors", "core", "errors"},
     "api": {"jobs", "executors", "data", "core", "errors"},
+    "langid": {"api", "jobs", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "errors"},
     "report": {"data", "core", "errors"},

@@ -170,7 +170,7 @@ def test_equal_languages_go_to_the_one_met_first() -> None:
     assert (first.tolist(), second.tolist(), total.tolist()) == ([2, 0], [2, 0], [2, 1])
 
 
-def small_model() -> tuple[Scorer, tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32]]]:
+def small_model() -> Scorer:
     words, _, word_stops = columns(["the", "der", "they"])
     counted = (np.array([1, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.array([5, 4, 2, 1], np.uint32))
     keys, languages, counts = count_features(words, word_stops, *counted)
@@ -180,12 +180,12 @@ def small_model() -> tuple[Scorer, tuple[NDArray[np.uint64], NDArray[np.int64], 
     floors = np.arange(10, dtype=np.int32).reshape(5, 2) * 7
     stops = (last + 1).astype(np.int64)
     values = (counts * 10).astype(np.int16)
-    return Scorer(keys[last], stops, languages.astype(np.uint16), values, floors), (keys[last], stops, values)
+    return Scorer(keys[last], stops, languages.astype(np.uint16), values, floors)
 
 
 def test_scores_are_the_sums_of_values_and_floors_of_known_features() -> None:
     words, _, word_stops = columns(["the", "der", "they"])
-    scorer, (_keys, _stops, _values) = small_model()
+    scorer = small_model()
     found, known = scorer.score(np.array([2, 0, 0], np.uint32), np.array([1, 3]), words, word_stops, 0, 2)
     assert found.shape == (2, 2)
     assert known.tolist() == [len(features_of(b"they")) - 1, 2 * (len(features_of(b"the")) - 1)]

@@ -23,7 +23,7 @@ from samebits.jobs.langid.tables import unicode_version
 __all__ = ["JOBS", "ModelFiles", "read_model", "write_model"]
 
 FORMAT = "langid.v1"
-JOBS = ("langid", "langid-import", "langid-merge")  # whose artifacts are models
+JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
 
 
 @dataclass(frozen=True, slots=True)
