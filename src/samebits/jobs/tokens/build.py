@@ -55,6 +55,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         for shard, part in engine.map_ordered("encode", task, plan.shards, state=state):
             fold.add(shard, part)
             engine.observer(Metric("tokens", fold.num_tokens))
+            engine.observer(Metric("bad_rows", out.bad_rows.num_bad))
             if fold.is_full:
                 break
         about = fold.finish()
