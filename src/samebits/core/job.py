@@ -11,23 +11,37 @@ __all__ = ["Job"]
 
 
 class Job(Protocol):
-    """One way of turning inputs into an artifact.
+    """One way of turning inputs into an artifact. Attributes are read-only, so that a frozen dataclass fits."""
 
-    Attributes:
-        name: CLI group, config table and guide page.
-        version: Raised when the bytes of its artifact change.
-        summary: One line for the help.
-        Config: Frozen dataclass of ``option`` fields.
-        default_executor: Where its tasks run best.
-        bytes_per_worker: What a worker needs, for the memory cap; 0 if it does not matter.
-    """
+    @property
+    def name(self) -> str:
+        """CLI group, config table and guide page."""
+        ...
 
-    name: str
-    version: int
-    summary: str
-    Config: type[Any]
-    default_executor: str
-    bytes_per_worker: int
+    @property
+    def version(self) -> int:
+        """Raised when the bytes of its artifact change."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line for the help."""
+        ...
+
+    @property
+    def Config(self) -> type[Any]:  # noqa: N802 - a class
+        """Frozen dataclass of ``option`` fields."""
+        ...
+
+    @property
+    def default_executor(self) -> str:
+        """Where its tasks run best."""
+        ...
+
+    @property
+    def bytes_per_worker(self) -> int:
+        """What a worker needs, for the memory cap; 0 if it does not matter."""
+        ...
 
     def plan(self, config: Any) -> Plan:
         """Cut the inputs into shards; a pure function of Config and input."""
