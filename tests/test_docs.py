@@ -18,6 +18,7 @@ import pytest
 
 from samebits import errors
 from samebits.cli import reference
+from samebits.cli.doctor import EXTRAS
 from samebits.core.config import settings_of
 from samebits.core.options import RunOptions
 from samebits.executors.caps import THREAD_CAPS
@@ -119,6 +120,11 @@ def test_every_dependency_has_its_reason() -> None:
     names = {re.split(r"[\[<>=~!; ]", item)[0] for item in wanted} - {"samebits"}
     page = read("docs/decisions/dependencies.md")
     assert sorted(name for name in names if f"| {name} |" not in page) == []
+
+
+def test_the_doctor_knows_every_extra() -> None:
+    extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    assert set(EXTRAS) == set(extras) - {"dev", "all"}
 
 
 def test_every_public_name_is_in_the_python_reference() -> None:

@@ -132,7 +132,7 @@ def test_files_of_a_folder_without_known_suffix_are_left_out_and_said_so(tmp_pat
     write(tmp_path, "README.md", "a.txt")
     corpus = open_corpus([str(tmp_path)])
     assert corpus.names == ("a.txt",)
-    assert "1 files skipped" in corpus.notes[0]
+    assert "files of unknown suffix skipped (1)" in corpus.notes[0]
     assert open_corpus([str(tmp_path)], format="txt").names == ("README.md", "a.txt")
 
 

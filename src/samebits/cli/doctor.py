@@ -19,7 +19,10 @@ from samebits.errors import ParityError
 __all__ = ["command"]
 
 # extra -> (module that tells whether it is there, what it is for)
-EXTRAS = {"http": ("aiohttp", "inputs from http(s) addresses")}
+EXTRAS = {
+    "http": ("aiohttp", "inputs from http(s) addresses"),
+    "tokens": ("tokenizers", "byte-pair tokenizers"),
+}
 SELF_TEST = (("serial", "1"), ("threads", "2"), ("threads", "3"), ("processes", "2"))
 
 

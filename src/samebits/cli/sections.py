@@ -62,6 +62,13 @@ class SectionedGroup(click.Group):
         """Say ``--help`` in the words of the other flags."""
         return _reworded(super().get_help_option(ctx))
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their first sentence, whole: click would cut it to one line."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text[:1].lower() + text[1:].removesuffix(".")) for name, text in rows])
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

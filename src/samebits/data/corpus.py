@@ -138,7 +138,7 @@ def open_corpus(
     with ThreadPoolExecutor(HASH_THREADS) as pool:
         sources = tuple(pool.map(_measure, listing.files))
     packed = sum(1 for source in sources if source.compression)
-    note = f"{packed} compressed files cannot be cut: at most {packed} workers are busy with them"
+    note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
     return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
 
 

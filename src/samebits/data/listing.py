@@ -128,7 +128,9 @@ def _add_many(
         what = f"none of its {len(skipped)} files has a known suffix"
         raise InputError(what, path=argument, hint=_known_suffixes())
     if skipped:
-        listing.notes.append(f"{argument}: {len(skipped)} files skipped for their suffix, first {skipped[0]}")
+        listing.notes.append(
+            f"{argument}: files of unknown suffix skipped ({len(skipped)}), first {skipped[0]}"
+        )
 
 
 def _files_below(root: str, notes: list[str]) -> Iterator[tuple[str, str, str]]:
