@@ -32,11 +32,11 @@ demo: $(VENV)/.stamp-run  ## count the sample corpus with 1 and with all workers
 test: $(VENV)/.stamp-dev  ## the whole test suite
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.stamp-dev  ## format, lint, types, architecture
+check: $(VENV)/.stamp-dev  ## format, lint, types, architecture, every feature at its smallest
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_public_api.py
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_public_api.py tests/test_tiny.py
 
 parity: $(VENV)/.stamp-dev  ## the same digest for every executor, worker count and hash seed
 	$(BIN)/python -m pytest -q tests/parity
