@@ -247,6 +247,11 @@ def test_python_blocks_run(text: str, tmp_path: Path) -> None:
     run_python(["-c", text], tmp_path)
 
 
+@pytest.mark.parametrize("text", list(blocks("python fragment")))
+def test_python_fragments_are_python(text: str) -> None:
+    compile(text, "fragment", "exec")
+
+
 @pytest.mark.parametrize("script", sorted((REPO / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(script: Path, tmp_path: Path) -> None:
     assert run_python([str(script)], tmp_path) != "", "an example shows something"
