@@ -111,12 +111,12 @@ def lend_icu() -> None:
     def load(path: Any = None, *args: Any, **kwargs: Any) -> Any:
         return Suffixed() if path == "samebits-icu" else real_load(path, *args, **kwargs)
 
-    for module, name, value in (
+    for module, attribute, value in (
         (ctypes.util, "find_library", find),
         (ctypes, "CDLL", load),
         (ctypes.util, "samebits_lent_icu", True),
     ):
-        setattr(module, name, value)
+        setattr(module, attribute, value)
 
 
 @functools.cache

@@ -162,7 +162,7 @@ def _eval(**values: Any) -> None:
         raise InputError(
             "no text of any trained language is long enough for a snippet", path=", ".join(values["inputs"])
         )
-    scores = judge(snippets, lambda data: detect_with(model, data, top=1).encoding)
+    scores = judge(snippets, [detect_with(model, snippet.data, top=1).encoding for snippet in snippets])
     if values["as_json"]:
         click.echo(
             json.dumps(

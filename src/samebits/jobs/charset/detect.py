@@ -29,9 +29,10 @@ MAX_BYTES = 16384
 #: Pairs of ASCII bytes tell languages apart but hardly encodings: 1/4 of the weight was best on foreign text.
 ASCII_WEIGHT = 1
 OTHER_WEIGHT = 4
-#: Score units of one nat after tempering: a bit is 12 * 4 units; 6 times flatter than the raw likelihood fitted
-#: held-out snippets, because byte pairs of one text are not independent.
-UNITS_PER_NAT = 12 * 4 / math.log(2) * 6
+#: Score units of one nat: a bit is 12 * 4 units, and costs are halved, because byte pairs of one text are not
+#: independent. Log loss of the best answer on 1,649 held-out snippets: 0.0194 as they are, 0.0173 halved, 0.0194 at a
+#: third, 0.0464 at a sixth; mean confidence 0.991 for 0.992 right.
+UNITS_PER_NAT = 12 * 4 / math.log(2) * 2
 _SKIPPED_REPEATS = (0x20, 0x09, 0x0A, 0x0D, 0x40, 0xA0)
 #: Ties go to what is more common on the web and on disks.
 _COMMON_FIRST = (

@@ -7,7 +7,7 @@ answer is right when it names the same codec, or another one that decodes these 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,12 +104,12 @@ def is_right(snippet: Snippet, answer: str | None) -> bool:
         return False
 
 
-def judge(snippets: Sequence[Snippet], detect: Callable[[bytes], str | None]) -> dict[str, Score]:
-    """Scores of all snippets, by length and by family of encodings."""
+def judge(snippets: Sequence[Snippet], answers: Sequence[str | None]) -> dict[str, Score]:
+    """Scores of all answers, by length of the snippet and by family of encodings."""
     right: dict[str, int] = {}
     total: dict[str, int] = {}
-    for snippet in snippets:
-        verdict = is_right(snippet, detect(snippet.data))
+    for snippet, answer in zip(snippets, answers, strict=True):
+        verdict = is_right(snippet, answer)
         for group in ("all", _length_group(len(snippet.data)), family_of(snippet.pair)):
             right[group] = right.get(group, 0) + verdict
             total[group] = total.get(group, 0) + 1

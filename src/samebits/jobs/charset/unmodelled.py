@@ -20,6 +20,7 @@ _MARKS = (
 #: looks like it too often.
 _SEVEN_BIT = ("hz", "iso2022_kr", "iso2022_jp_2", "iso2022_jp_2004", "iso2022_jp_ext")
 _SAMPLE = 4096
+_CONTROLS = bytes([*range(9), 11, *range(14, 27), *range(28, 32), 127])
 
 
 def by_mark(data: bytes) -> str | None:
@@ -70,8 +71,13 @@ def _looks_like_text(text: str) -> bool:
 
 
 def is_binary(data: bytes) -> bool:
-    """More than one NUL in a hundred bytes, outside the lanes of a wide encoding."""
-    return data.count(0) * 100 > len(data)
+    """More than one NUL in a hundred bytes, or one control byte in ten, outside the lanes of a wide encoding.
+
+    Line ends of EBCDIC pages are control bytes too, one in some forty; hence the wide margin.
+    """
+    head = data[:_SAMPLE]
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    return data.count(0) * 100 > len(data) or (len(head) >= 20 and controls * 10 > len(head))
 
 
 def utf8_verdict(data: bytes) -> Literal["yes", "cut", "no"]:
