@@ -242,3 +242,31 @@ group.add_command(
         params=_speedup_params,
     )
 )
+
+
+def _langid(rows: int, output: str) -> None:
+    from samebits.bench.langid_data import write_seed_rows
+
+    if rows < 1:
+        raise ConfigError(f"--rows is {rows}", hint="use 1 or more")
+    write_seed_rows(Path(output), rows)
+    click.echo(f"{rows:,} rows written to {output}", err=True)
+
+
+group.add_command(
+    SectionedCommand(
+        "langid",
+        callback=_langid,
+        params=[
+            SectionedOption(
+                ["--rows"], default=200_000, metavar="N", section=OTHER, help="number of rows [200000]"
+            ),
+            SectionedOption(
+                ["-o", "--output"], required=True, metavar="FILE", section=OTHER, help="file to write"
+            ),
+        ],
+        help="Write the seed benchmark's rows: random words with typos in three languages, the same rows every time.",
+        short_help="write the rows of the language benchmark",
+        example="samebits bench langid --rows 20000 -o seed.jsonl",
+    )
+)

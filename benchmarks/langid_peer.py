@@ -1,0 +1,103 @@
+"""Code that runs in the peers' own environments, as text: nothing here may import samebits.
+
+``TRAIN_VOCABULOUS`` takes DATA DUMP CYCLES CONFIDENCE MARGIN, trains on a JSON lines file (reading is not timed) and dumps
+everything it computed. ``PREDICT`` takes PEER TRAIN TEST, with PEER one of lingua, py3langid, fasttext (trained there), and
+prints accuracy and texts per CPU second.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PREDICT", "TRAIN_VOCABULOUS"]
+
+TRAIN_VOCABULOUS = r"""
+import json
+import logging
+import sys
+import time
+
+import pandas as pd
+from vocabulous import Vocabulous
+
+logging.disable(logging.CRITICAL)
+data, dump, cycles, confidence, margin = sys.argv[1:]
+with open(data, encoding="utf-8") as file:
+    frame = pd.DataFrame([json.loads(line) for line in file])[["text", "lang"]]
+started = time.perf_counter()
+model, report = Vocabulous().train(
+    frame.copy(),
+    frame.copy(),
+    cycles=int(cycles),
+    base_confidence=float(confidence),
+    confidence_margin=float(margin),
+)
+seconds = time.perf_counter() - started
+left = report["train_data"]
+found = {
+    "seconds": seconds,
+    "words": model.word_lang_freq,
+    "kept": [
+        list(row) for row in zip(left["lang"], left["top_lang"], left["top_score"], left["second_score"])
+    ],
+    "removed": [cycle["removed_samples"] for cycle in report["cycle_reports"]],
+    "metrics": [
+        [cycle[name] for name in ("f1", "accuracy", "precision", "recall", "confusion", "confidence_margin")]
+        for cycle in report["cycle_reports"]
+    ],
+}
+with open(dump, "w", encoding="utf-8") as file:
+    json.dump(found, file, default=float)
+"""
+
+PREDICT = r"""
+import json
+import sys
+import time
+
+peer, train, test = sys.argv[1:]
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def make_fasttext():
+    import tempfile
+
+    import fasttext
+
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
+        file.writelines(f"__label__{row['lang']} {row['text'].lower()}\n" for row in rows(train))
+        file.flush()
+        model = fasttext.train_supervised(
+            file.name, dim=32, minn=1, maxn=4, epoch=25, lr=0.5, loss="softmax", thread=1, verbose=0
+        )
+    return lambda text: model.f.predict(text.lower(), 1, 0.0, "strict")[0][1].removeprefix("__label__")
+
+
+def make_lingua():
+    from lingua import LanguageDetectorBuilder
+
+    detector = LanguageDetectorBuilder.from_all_languages().build()
+
+    def predict(text):
+        found = detector.detect_language_of(text)
+        return found.iso_code_639_1.name.lower() if found else "und"
+
+    return predict
+
+
+def make_py3langid():
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_pickled_model(MODEL_FILE)
+    return lambda text: identifier.classify(text)[0]
+
+
+predict = {"fasttext": make_fasttext, "lingua": make_lingua, "py3langid": make_py3langid}[peer]()
+tests = rows(test)
+started = time.process_time()
+right = sum(predict(row["text"]) == row["lang"] for row in tests)
+seconds = time.process_time() - started
+print(json.dumps({"accuracy": right / len(tests), "texts_per_second": len(tests) / seconds}))
+"""
