@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.jobs.langid.helpers import golden_rows, train, write_rows
 
-from samebits.jobs.langid import sources, stages
+from samebits.errors import Interrupted
+from samebits.jobs.langid import job, sources, stages
 from samebits.testing import FailingExecutor, ShuffledExecutor
 
 MODES = ("exact", "backoff")
@@ -80,3 +81,21 @@ def test_hash_seeds_and_processes_do_not_matter(mode: str, tmp_path: Path) -> No
         )
         digests.add(done.stdout.strip())
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_was_interrupted_goes_on_to_the_same_digest(
+    mode: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = train(rows, tmp_path / "whole", mode=mode).artifact_digest
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job, f"train_{mode}", stop)
+        with pytest.raises(Interrupted):
+            train(rows, tmp_path / "model", mode=mode)
+    assert not (tmp_path / "model").exists()
+    record = train(rows, tmp_path / "model", mode=mode)
+    assert record.artifact_digest == expected
