@@ -205,26 +205,71 @@ cdef class Scorer:
         const int32_t[:, ::1] gradient,
         int64_t[::1] sums,
     ):
-        """Add each row's gradient (rows, languages) to ``sums`` (one per entry), once for each feature occurrence."""
-        cdef int64_t n = gradient.shape[0], r, t, i, e, f, w, start, num_keys, longest = 0
+        """Add each row's gradient (rows, languages) to ``sums`` (one per entry), once for each feature occurrence.
+
+        Gradients are added up per word first, so that a word's features are looked up once and not at every occurrence.
+        """
+        cdef int64_t n = gradient.shape[0], r, t, w, longest = 0, num_held = 0
+        cdef int l, num = self.num_languages
+        cdef int64_t most_held = max(1, MEMO_BYTES // (8 * num))
         for w in range(word_stops.shape[0]):
             longest = max(longest, word_stops[w] - (word_stops[w - 1] if w else 0))
+        most_held = min(most_held, word_stops.shape[0] + 1)
         cdef uint64_t* keys = <uint64_t*>malloc((KEYS_PER_BYTE * longest + 8) * sizeof(uint64_t))
-        if keys == NULL:
-            raise MemoryError
-        with nogil:
-            for r in range(n):
-                for t in range(token_stops[first + r - 1] if first + r else 0, token_stops[first + r]):
-                    w = tokens[t]
-                    start = word_stops[w - 1] if w else 0
-                    num_keys = keys_of(&words[start], word_stops[w] - start, keys)
-                    for i in range(num_keys):
-                        f = self.find(keys[i])
-                        if f >= 0:
-                            for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
-                                sums[e] += gradient[r, self.languages[e]]
-        free(keys)
+        cdef int32_t* slot_of = <int32_t*>calloc(word_stops.shape[0] + 1, sizeof(int32_t))  # place in held + 1
+        cdef int64_t* held = <int64_t*>malloc(most_held * sizeof(int64_t))
+        cdef int64_t* totals = <int64_t*>calloc(most_held * num, sizeof(int64_t))
+        cdef int64_t* row
+        try:
+            if keys == NULL or slot_of == NULL or held == NULL or totals == NULL:
+                raise MemoryError
+            with nogil:
+                for r in range(n):
+                    for t in range(token_stops[first + r - 1] if first + r else 0, token_stops[first + r]):
+                        w = tokens[t]
+                        if slot_of[w] == 0:
+                            if num_held == most_held:
+                                self.flush(words, word_stops, held, num_held, totals, slot_of, keys, sums)
+                                num_held = 0
+                            held[num_held] = w
+                            num_held += 1
+                            slot_of[w] = <int32_t>num_held
+                        row = totals + (slot_of[w] - 1) * num
+                        for l in range(num):
+                            row[l] += gradient[r, l]
+                self.flush(words, word_stops, held, num_held, totals, slot_of, keys, sums)
+        finally:
+            free(keys)
+            free(slot_of)
+            free(held)
+            free(totals)
 
+    cdef void flush(
+        self,
+        const uint8_t[::1] words,
+        const int64_t[::1] word_stops,
+        const int64_t* held,
+        int64_t num_held,
+        int64_t* totals,
+        int32_t* slot_of,
+        uint64_t* keys,
+        int64_t[::1] sums,
+    ) noexcept nogil:
+        # Hand the held words' gradients on to their features' entries, and forget the words.
+        cdef int64_t i, k, f, e, w, start, num_keys
+        cdef int64_t* row
+        for i in range(num_held):
+            w = held[i]
+            row = totals + i * self.num_languages
+            start = word_stops[w - 1] if w else 0
+            num_keys = keys_of(&words[start], word_stops[w] - start, keys)
+            for k in range(num_keys):
+                f = self.find(keys[k])
+                if f >= 0:
+                    for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
+                        sums[e] += row[self.languages[e]]
+            slot_of[w] = 0
+        memset(totals, 0, num_held * self.num_languages * sizeof(int64_t))
 
     def leave_one_out(
         self,
