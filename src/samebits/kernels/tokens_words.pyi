@@ -11,7 +11,7 @@ WORD: int
 
 def build_table(
     arena: _Bytes, offsets: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]: ...
+) -> tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]: ...
 def words_to_ids(
     buffer: _Bytes,
     starts: NDArray[np.int64],
@@ -21,6 +21,7 @@ def words_to_ids(
     words: NDArray[np.int64],
     slots: NDArray[np.int32],
     heads: NDArray[np.uint64],
+    singles: NDArray[np.int32],
     first_id: int,
     unknown: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]: ...

@@ -55,7 +55,10 @@ cdef inline Py_ssize_t word_end(
 
 
 def build_table(const uint8_t[::1] arena, const int64_t[::1] offsets):
-    """A table over the words ``arena[offsets[i]:offsets[i + 1]]``: (slots: a word's index or -1, first 8 bytes)."""
+    """A table over the words ``arena[offsets[i]:offsets[i + 1]]``.
+
+    Returns (slots: a word's index or -1, the first 8 bytes of each word, the index of each one-byte word or -1).
+    """
     cdef Py_ssize_t i, size, n = offsets.shape[0] - 1
     cdef uint64_t s, last
     cdef const uint8_t* known = &arena[0] if arena.shape[0] else NULL
@@ -64,7 +67,9 @@ def build_table(const uint8_t[::1] arena, const int64_t[::1] offsets):
         bits += 1
     slots = np.full(1 << bits, -1, np.int32)
     heads = np.zeros(n, np.uint64)
+    singles = np.full(256, -1, np.int32)
     cdef int32_t[::1] out = slots
+    cdef int32_t[::1] single = singles
     cdef uint64_t[::1] first = heads
     check_rows(arena.shape[0], offsets[:n], offsets[1:])
     last = (<uint64_t>1 << bits) - 1
@@ -72,11 +77,13 @@ def build_table(const uint8_t[::1] arena, const int64_t[::1] offsets):
         for i in range(n):
             size = offsets[i + 1] - offsets[i]
             first[i] = load8(known + offsets[i], size, arena.shape[0] - offsets[i])
+            if size == 1:
+                single[first[i]] = <int32_t>i
             s = hash_word(known + offsets[i], size, arena.shape[0] - offsets[i], first[i]) & last
             while out[s] >= 0:
                 s = (s + 1) & last
             out[s] = <int32_t>i
-    return slots, heads
+    return slots, heads, singles
 
 
 def words_to_ids(
@@ -88,6 +95,7 @@ def words_to_ids(
     const int64_t[::1] words,
     const int32_t[::1] slots,
     const uint64_t[::1] heads,
+    const int32_t[::1] singles,
     uint32_t first_id,
     uint32_t unknown,
 ):
@@ -113,6 +121,12 @@ def words_to_ids(
                 begin = i
                 i = word_end(text, i, stop, kinds)
                 size = i - begin
+                if size == 1:  # brackets and letters: two thirds of the tokens of a puzzle
+                    word = singles[text[begin]]
+                    missing += word < 0
+                    out[k] = unknown if word < 0 else first_id + <uint32_t>word
+                    k += 1
+                    continue
                 head = load8(text + begin, size, limit - begin)
                 s = hash_word(text + begin, size, limit - begin, head) & last
                 out[k] = unknown

@@ -113,6 +113,8 @@ WORD_CLASSES = _word_classes()
 LEARNED_SPECIALS = Specials(*range(FIRST_ID))
 UNKNOWN_ID = list(SPECIAL_NAMES).index("unk")
 
+_Slots = tuple[NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]
+
 
 @dataclass(frozen=True)
 class ByteTokenizer:
@@ -187,15 +189,15 @@ class WordTokenizer:
         return FIRST_ID + len(self.words)
 
     @cached_property
-    def _table(self) -> tuple[bytes, NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
+    def _table(self) -> tuple[bytes, NDArray[np.int64], _Slots]:
         encoded = [word.encode() for word in self.words]
         offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         arena = b"".join(encoded)
-        return arena, offsets, *build_table(arena, offsets)
+        return arena, offsets, build_table(arena, offsets)
 
     def encode(self, texts: TextColumn) -> Encoded:
         """Look every word up."""
-        arena, words, slots, heads = self._table
+        arena, words, (slots, heads, singles) = self._table
         ids, offsets, num_unknown = words_to_ids(
             texts.buffer,
             texts.starts,
@@ -205,6 +207,7 @@ class WordTokenizer:
             words,
             slots,
             heads,
+            singles,
             FIRST_ID,
             UNKNOWN_ID,
         )
