@@ -11,6 +11,7 @@ Policy
 State of one ``map_ordered`` call (class ``_Stage``)
     ``submitted``  position of the next shard to submit (positions count shards of this call from 0)
     ``handed_on``  position of the next shard to hand on
+    ``shard_at``   position -> shard, from submitting to handing on (looking one up in a table costs 3 µs)
     ``flying``     positions submitted and not yet back
     ``ready``      position -> outcome waiting for its turn (never more than ``window``)
     ``losses``     position -> workers lost with it in hand
@@ -141,6 +142,7 @@ class _Stage:
         self.most_flying = cap if cap < self.workers else self.window
         self.submitted = 0
         self.handed_on = 0
+        self.shard_at: dict[int, Shard] = {}
         self.flying: set[int] = set()
         self.ready: dict[int, Outcome] = {}
         self.losses: dict[int, int] = {}
@@ -167,13 +169,14 @@ class _Stage:
             and not self.failing
         ):
             position = self.submitted
+            self.shard_at[position] = self.shards[position]
             self.submitted += 1
             if not self.load(position):
                 self.submit(position)
 
     def load(self, position: int) -> bool:
         """Take a part from the store if a run before this one finished it."""
-        shard = self.shards[position]
+        shard = self.shard_at[position]
         found, part = self.engine.store.load(self.stage, shard.index)
         if found:
             digest = self.engine.store.known_digest(self.stage, shard.index) or ""
@@ -185,7 +188,7 @@ class _Stage:
     def submit(self, position: int) -> None:
         """Give one shard to the executor."""
         self.flying.add(position)
-        future = self.engine.executor.submit(self.task, self.shards[position], self.handle)
+        future = self.engine.executor.submit(self.task, self.shard_at[position], self.handle)
         future.add_done_callback(lambda done: self.arrivals.put((position, done)))
 
     def take_arrival(self) -> None:
@@ -200,7 +203,7 @@ class _Stage:
         if isinstance(error, WorkerLost):
             self.after_loss(position, error)
         elif error is not None:
-            self.accept(position, _failed_outside_task(self.shards[position].index, error))
+            self.accept(position, _failed_outside_task(self.shard_at[position].index, error))
         else:
             self.accept(position, future.result())
 
@@ -221,25 +224,26 @@ class _Stage:
             return
         if self.recheck_pending(position, outcome):
             return
-        shard = self.shards[position]
+        shard = self.shard_at[position]
         before = self.engine.store.known_digest(self.stage, shard.index)
         self.compare(shard, before or outcome.digest, outcome.digest)
-        part = decode(outcome.part) if outcome.encoded else outcome.part
-        self.engine.store.save(self.stage, shard.index, part, outcome.digest)
-        self.ready[position] = replace(outcome, part=part, encoded=False)
+        if outcome.encoded:
+            outcome = replace(outcome, part=decode(outcome.part), encoded=False)
+        self.engine.store.save(self.stage, shard.index, outcome.part, outcome.digest)
+        self.ready[position] = outcome
         self.tell(shard, outcome, resumed=False)
 
     def recheck_pending(self, position: int, outcome: Done) -> bool:
         """Send every Nth shard round a second time; return True while the second run is out."""
         every = self.engine.recheck
-        if not every or self.shards[position].index % every:
+        if not every or self.shard_at[position].index % every:
             return False
         first = self.first_run.pop(position, None)
         if first is None:
             self.first_run[position] = outcome
             self.submit(position)
             return True
-        self.compare(self.shards[position], first.digest, outcome.digest)
+        self.compare(self.shard_at[position], first.digest, outcome.digest)
         return False
 
     def compare(self, shard: Shard, before: str, now: str) -> None:
@@ -259,7 +263,7 @@ class _Stage:
 
     def hand_on(self) -> tuple[Shard, Any]:
         """Return the next part, or raise what its task raised."""
-        shard = self.shards[self.handed_on]
+        shard = self.shard_at.pop(self.handed_on)
         outcome = self.ready.pop(self.handed_on)
         if isinstance(outcome, Failed):
             raise self.failure(shard, outcome)
@@ -280,7 +284,7 @@ class _Stage:
         """Put a shard back after its worker was lost, or give up as the policy says."""
         if error.shard is not None:
             self.losses[position] = self.losses.get(position, 0) + 1
-            shard = self.engine.describe(self.shards[position])
+            shard = self.engine.describe(self.shard_at[position])
             self.engine.observer(
                 Warned(f"worker lost ({error.reason}) with {shard} in hand; trying it again")
             )
@@ -291,7 +295,7 @@ class _Stage:
 
     def halve_or_give_up(self, position: int, error: WorkerLost) -> None:
         if self.halved or self.workers == 1:
-            shard = self.shards[position]
+            shard = self.shard_at[position]
             raise WorkerLost(
                 f"{self.engine.describe(shard)} lost its worker {self.losses[position]} times ({error.reason})",
                 shard=shard.index,
