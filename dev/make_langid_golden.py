@@ -1,7 +1,8 @@
 """Write what vocabulous 0.1.3 and unscript 0.1.3 give for small inputs, so that tests need neither.
 
 Run with an environment that has both (and pandas < 3): ``python dev/make_langid_golden.py tests/jobs/langid/golden``.
-The texts are made here: words of a few languages with addresses, mentions, emoji, digits and marks thrown in.
+For a longer comparison of the cleaner give another folder and a number of strings, then run tests/jobs/langid/test_exact.py with
+SAMEBITS_LANGID_GOLDEN set to that folder. The texts are made here: words of a few languages with addresses, mentions, emoji, digits and marks thrown in.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def cleaned(text: str) -> str:
     return "" if result and re.match(r"^\d+$", result.strip()) else result
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, num_strings: int = 1500) -> None:
     """Write both files."""
     logging.disable(logging.CRITICAL)
     rng = random.Random(7)
@@ -136,10 +137,10 @@ def main(folder: Path) -> None:
     runs = [trained(data, *settings) for settings in ((1, 0.2, 0.2), (2, 0.5, 0.1), (3, 0.6, 0.2))]
     text = json.dumps({"rows": data, "runs": runs}, ensure_ascii=False, default=float)
     (folder / "training.json").write_text(text + "\n", encoding="utf-8")
-    strings = ["".join(rng.choice(PIECES) for _ in range(rng.randint(1, 14))) for _ in range(1500)]
+    strings = ["".join(rng.choice(PIECES) for _ in range(rng.randint(1, 14))) for _ in range(num_strings)]
     pairs = [[string, cleaned(string)] for string in strings]
     (folder / "cleaning.json").write_text(json.dumps(pairs, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

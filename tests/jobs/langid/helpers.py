@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from samebits.jobs.langid.exact import ExactResult, train_exact
 from samebits.jobs.langid.gather import Rows, gather
 from samebits.jobs.langid.ledger import Ledger
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(os.environ.get("SAMEBITS_LANGID_GOLDEN", Path(__file__).parent / "golden"))
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
