@@ -133,6 +133,8 @@ def check_output(output: Path, *, overwrite: bool) -> None:
     Raises:
         OutputExists: unless it is absent, an empty folder, or an artifact and ``overwrite`` is set.
     """
+    if output.name in ("", ".."):  # it could not be renamed into place
+        raise OutputExists(f"{output} is a folder without a name of its own", hint="choose another output")
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not output.is_dir() or not (output / "manifest.json").exists():
