@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import samebits
+from samebits.core.events import Event, Warned
 from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
 from samebits.data.artifact import open_artifact
@@ -125,6 +126,17 @@ def test_pairs_that_were_asked_for_and_have_no_text_fail(corpus: Path, tmp_path:
     assert {row["status"] for key, row in rows_of(tmp_path / "out").items() if key.startswith("de/")} == {
         "trained"
     }
+
+
+def test_a_language_that_has_no_pair_is_named(tmp_path: Path) -> None:
+    for language in ("de", "hi"):
+        (tmp_path / "corpus" / language).mkdir(parents=True)
+        text = (SAMPLES / f"{language}.txt").read_text("utf-8")
+        (tmp_path / "corpus" / language / "a.txt").write_text(text, "utf-8")
+    told: list[Event] = []
+    config = CharsetConfig(inputs=(str(tmp_path / "corpus"),))
+    samebits.run("charset", config, output=tmp_path / "out", observer=told.append)
+    assert Warned("text of these languages has no pair and is left out: hi") in told
 
 
 def test_a_pair_that_keeps_too_few_letters_is_refused(corpus: Path, tmp_path: Path) -> None:

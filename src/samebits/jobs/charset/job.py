@@ -19,6 +19,7 @@ import numpy as np
 from samebits.core.config import config_digest, option
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
+from samebits.core.events import Warned
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.corpus import open_corpus
@@ -27,7 +28,7 @@ from samebits.jobs.charset.codec import canonical_name
 from samebits.jobs.charset.pairs import Pair, builtin_pairs, choose_pairs, read_pairs
 from samebits.jobs.charset.project import PairCounts
 from samebits.jobs.charset.recipe import load_book
-from samebits.jobs.charset.slices import ROWS, cut_slices
+from samebits.jobs.charset.slices import ROWS, Slices, cut_slices, language_of
 from samebits.jobs.charset.tasks import (
     CountSlice,
     Inputs,
@@ -131,6 +132,9 @@ class CharsetJob:
     def run(self, plan: Plan, config: CharsetConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Count, fold, project, write."""
         slices, pairs = plan.inputs
+        if left_out := _left_out(slices, pairs):
+            names = ", ".join(left_out)
+            engine.observer(Warned(f"text of these languages has no pair and is left out: {names}"))
         inputs = Inputs(slices, self._quotas(plan, config, engine))
         sums = Sums()
         for _, part in engine.map_ordered(
@@ -165,6 +169,12 @@ class CharsetJob:
                 left[language] -= quota[language]
             quotas.append(quota)
         return tuple(quotas)
+
+
+def _left_out(slices: Slices, pairs: Sequence[Pair]) -> list[str]:
+    """Languages of plain text files that no chosen pair has; rows of other files are counted as they are read."""
+    chosen = {ROWS, *(pair.language for pair in pairs)}
+    return sorted({language_of(source) for source in slices.corpus.sources} - chosen)
 
 
 def _one_each(number: int) -> ShardTable:

@@ -22,7 +22,17 @@ from samebits.data.rows import MAX_LINE_BYTES, RowBlock, iter_rows
 from samebits.data.streams import BrokenStream, decompressed
 from samebits.jobs.charset.block import TextBlock, texts_of
 
-__all__ = ["ROWS", "Fault", "Slices", "Texts", "Unit", "cut_slices", "read_slice", "texts_by_language"]
+__all__ = [
+    "ROWS",
+    "Fault",
+    "Slices",
+    "Texts",
+    "Unit",
+    "cut_slices",
+    "language_of",
+    "read_slice",
+    "texts_by_language",
+]
 
 #: Small files are joined to slices of this size: 15 ms of counting against 3 ms of fixed cost a slice, and enough
 #: slices for every core.
