@@ -79,6 +79,28 @@ def test_clean_keeps_rows_the_model_agrees_with(model: Path, samebits: Run, tmp_
     assert (dropped["line"], dropped["reason"], dropped["top"]) == (2, "label_mismatch", "en")
 
 
+def test_clean_writes_label_lines_that_training_reads(model: Path, samebits: Run, tmp_path: Path) -> None:
+    path = tmp_path / "more.jsonl"
+    path.write_text('{"text": "good\\nmorning", "lang": "en"}\n{"text": "guten Morgen", "lang": "de"}\n')
+    ended = samebits(
+        "langid",
+        "clean",
+        path,
+        "-m",
+        model,
+        "-o",
+        tmp_path / "c",
+        "--min-confidence",
+        "0",
+        "--table",
+        "labels",
+    )
+    assert ended.code == 0
+    kept = tmp_path / "c" / "kept.txt"
+    assert kept.read_text() == "__label__en good morning\n__label__de guten Morgen\n"
+    assert samebits("langid", "train", kept, "-o", tmp_path / "again", "--max-bad", "0").code == 0
+
+
 def test_an_exported_model_comes_back_and_predicts_the_same(
     samebits: Run, rows: Path, tmp_path: Path
 ) -> None:

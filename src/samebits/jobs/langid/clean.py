@@ -1,13 +1,13 @@
 """langid_clean: keep the rows a model agrees with, list the others with the reason. The same ledger as training.
 
-A row is kept when the model's language is its label and the model is sure enough. Kept rows come out as JSON lines with
-text and label, in order.
+A row is kept when the model's language is its label and the model is sure enough. Kept rows come out in order, as JSON
+lines with text and label or as fastText's ``__label__de text`` lines.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,6 +36,8 @@ class CleanConfig:
     lang_column: str = option("lang", help="column that holds the label")
     min_confidence: float = option(0.5, help="least probability (exact: share of known words) to keep a row")
 
+    table: Literal["jsonl", "labels"] = option("jsonl", help="kept rows as JSON lines, or as __label__ lines")
+
     def __post_init__(self) -> None:
         if not 0 <= self.min_confidence <= 1:
             raise ConfigError(f"--min-confidence is {self.min_confidence}", hint="use a number from 0 to 1")
@@ -50,7 +52,7 @@ class CleanShard:
     def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> dict[str, Any]:
         """Return the kept rows as JSON lines, and the others with line and reason."""
         sources, model = state
-        config, lines, dropped = self.config, [], []
+        config, rows, dropped = self.config, [], []
         bad, num_lines, num_blank = [], 0, 0
         blocks = iter_labelled(sources, shard, text_column=config.text_column, lang_column=config.lang_column)
         for block in blocks:
@@ -63,18 +65,27 @@ class CleanShard:
                         [int(block.lines[i]), reason, label, prediction.label, prediction.confidence]
                     )
                 else:
-                    lines.append({config.text_column: block.text[i].decode(), config.lang_column: label})
+                    rows.append((block.text[i].decode(), label))
             bad += block.bad
             num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
-        kept = msgspec.json.Encoder().encode_lines(lines)
         return {
-            "kept": kept,
-            "num_kept": len(lines),
+            "kept": _label_lines(rows) if config.table == "labels" else _json_lines(rows, config),
+            "num_kept": len(rows),
             "dropped": dropped,
             "bad": bad,
             "num_lines": num_lines,
             "num_blank": num_blank,
         }
+
+
+def _json_lines(rows: list[tuple[str, str]], config: CleanConfig) -> bytes:
+    named = [{config.text_column: text, config.lang_column: label} for text, label in rows]
+    return msgspec.json.Encoder().encode_lines(named)
+
+
+def _label_lines(rows: list[tuple[str, str]]) -> bytes:
+    """One line a row: white space of any kind becomes one space, because a newline would start another row."""
+    return "".join(f"__label__{label} {' '.join(text.split())}\n" for text, label in rows).encode()
 
 
 def _reason(label: str, predicted: str, confidence: float, least: float) -> str:
@@ -109,7 +120,8 @@ class CleanJob:
         counts: dict[str, int] = {"read": 0, "kept": 0, "label_mismatch": 0, "low_confidence": 0, "blank": 0}
         before: dict[int, int] = {}
         encoder = msgspec.json.Encoder()
-        with writing(out.output), out.open("kept.jsonl") as kept, out.open("dropped.jsonl") as ledger:
+        name = "kept.txt" if config.table == "labels" else "kept.jsonl"
+        with writing(out.output), out.open(name) as kept, out.open("dropped.jsonl") as ledger:
             for shard, part in engine.map_ordered(
                 "clean", CleanShard(config), plan.shards, state=plan.inputs
             ):
