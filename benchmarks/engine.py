@@ -1,13 +1,14 @@
 """What the engine itself costs: time a shard, time to plan, memory when the first shard is slow.
 
 It has no peer. ``equal`` says that all executors gave the digest of the serial one. The ratios are the limit over what
-was measured, so 1 or more keeps the promise: ``threads`` (100 µs a shard), ``threads_journal`` (the same with the journal
-on disk), ``processes`` (1 ms), ``plan`` (1,000,000 shards in 2 s), ``slow_shard_memory`` (three windows of parts: one is
+was measured, so 1 or more keeps the promise: ``threads`` (100 µs a shard), ``threads_journal`` (200 µs, with the journal on
+disk), ``processes`` (1 ms), ``plan`` (1,000,000 shards in 2 s), ``slow_shard_memory`` (three windows of parts: one is
 held, the rest is what the allocator keeps).
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from samebits.data.journal import Journal
 from samebits.executors import ExecutorOptions, make_executor
 
 WORKERS = 2
-LIMITS = {"threads": 100e-6, "threads_journal": 100e-6, "processes": 1e-3, "plan": 2.0}
+LIMITS = {"threads": 100e-6, "threads_journal": 200e-6, "processes": 1e-3, "plan": 2.0}
 PART_BYTES = 4_000_000
 NUM_LARGE = 200
 
@@ -144,6 +145,7 @@ def main() -> None:
         "shards": {"threads": many, "processes": few, "plan": 1_000_000},
         "peak_bytes": {"without_parts": bare, "even": even, "first_shard_slow": slow, "window": window_bytes},
         "workers": WORKERS,
+        "load_average": os.getloadavg()[0],  # above 2 or so, others were at work on this machine too
     }
     finish("engine", equal=equal, ratios=ratios, details=details, options=options)
 
