@@ -41,6 +41,17 @@ def test_a_pool_that_is_loaded_already_is_held_to_one_thread() -> None:
     assert done.stdout.strip() == "1"
 
 
+def test_caps_that_came_in_time_hold_inside_the_block_too() -> None:
+    code = (
+        "from samebits.executors.caps import cap_threads, one_math_thread; cap_threads()\n"
+        "import numpy, threadpoolctl\n"
+        "with one_math_thread():\n"
+        "    print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+
+
 def test_the_cap_ends_with_its_block() -> None:
     before = threadpool_info()
     with one_math_thread():

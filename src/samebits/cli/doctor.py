@@ -53,7 +53,7 @@ def _look() -> dict[str, Any]:
         "thread_caps": dict(THREAD_CAPS),
         "kernels": _kernels(),
         "extras": {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()},
-        "environment": fingerprint(),
+        "environment": fingerprint(installed=True),
     }
 
 

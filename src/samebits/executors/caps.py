@@ -8,6 +8,7 @@ notebook), ``one_math_thread`` asks the running thread pools themselves.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,14 +28,26 @@ THREAD_CAPS = {
 }
 
 
+_MATH_LIBRARIES = ("numpy", "scipy", "torch")
+_capped_in_time = False  # set when the variables were there before any math library was loaded
+
+
 def cap_threads() -> None:
     """Set the variables for this process and all it starts; call before importing NumPy or torch."""
+    global _capped_in_time
     os.environ.update(THREAD_CAPS)
+    _capped_in_time = not any(name in sys.modules for name in _MATH_LIBRARIES)
 
 
 @contextmanager
 def one_math_thread() -> Iterator[None]:
-    """Hold every loaded BLAS and OpenMP pool to one thread for a while."""
+    """Hold every loaded BLAS and OpenMP pool to one thread for a while.
+
+    Where ``cap_threads`` came in time nothing is left to do; looking for the pools would cost 20 ms a run.
+    """
+    if _capped_in_time:
+        yield
+        return
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
