@@ -22,6 +22,8 @@ __all__ = ["command"]
 EXTRAS = {
     "http": ("aiohttp", "inputs from http(s) addresses"),
     "tokens": ("tokenizers", "byte-pair tokenizers"),
+    "lm": ("torch", "token stores as PyTorch data sets"),
+    "datasets": ("datasets", "token stores as Hugging Face data sets"),
 }
 SELF_TEST = (("serial", "1"), ("threads", "2"), ("threads", "3"), ("processes", "2"))
 
