@@ -187,7 +187,10 @@ def main() -> None:
     finish(
         "langid_vs_vocabulous",
         equal=equal,
-        ratios={"rows_20000": min(peer) / seconds["small"], "two_workers": seconds["one"] / seconds["two"]},
+        ratios={
+            f"rows_{num_rows}": min(peer) / seconds["small"],
+            "two_workers": seconds["one"] / seconds["two"],
+        },
         details={"rows": num_rows, "peer_seconds": peer, "seconds": seconds, "accuracy": accuracy},
         options=options,
     )
