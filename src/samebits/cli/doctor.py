@@ -22,7 +22,10 @@ __all__ = ["command"]
 EXTRAS = {
     "http": ("aiohttp", "inputs from http(s) addresses"),
     "tokens": ("tokenizers", "byte-pair tokenizers"),
-    "lm": ("torch", "token stores as PyTorch data sets"),
+    "lm": ("torch", "language models, and token stores as PyTorch data sets"),
+    "graph": ("networkx", "text-to-graph models; graphs to and from networkx"),
+    "dask": ("distributed", "tasks on a Dask cluster"),
+    "ray": ("ray", "tasks on a Ray cluster"),
     "datasets": ("datasets", "token stores as Hugging Face data sets"),
 }
 SELF_TEST = (("serial", "1"), ("threads", "2"), ("threads", "3"), ("processes", "2"))
