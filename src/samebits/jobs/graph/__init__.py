@@ -1,0 +1,1 @@
+"""graph: labelled graphs, their certified edit distances, and models that turn text into graphs."""
