@@ -23,10 +23,11 @@ ALLOWED = {
     "kernels": set[str](),
     "executors": {"core", "errors"},
     "data": {"kernels", "core", "errors"},
-    "lockstep": {"kernels", "core", "errors"},
+    "lockstep": {"data", "kernels", "core", "errors"},  # data: atomic files and the lock, for checkpoints
     "jobs": {"lockstep", "data", "kernels", "core", "errors"},
     "charset": {"jobs"},
     "testing": {"executors", "core", "errors"},
+    "training": {"lockstep", "executors", "data", "core", "errors"},
     "api": {"jobs", "executors", "data", "core", "errors"},
     "langid": {"api", "jobs", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from samebits.data.artifact import open_artifact
     from samebits.errors import SamebitsError
     from samebits.jobs.count import CountConfig
+    from samebits.training import fit
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "Shard",
     "Task",
     "compare",
+    "fit",
     "open_artifact",
     "plan",
     "rng_for",
@@ -63,6 +65,7 @@ _HOME = {
     "Shard": "samebits.core.plan",
     "Task": "samebits.core.executor",
     "compare": "samebits.checks",
+    "fit": "samebits.training",
     "open_artifact": "samebits.data.artifact",
     "plan": "samebits.api",
     "rng_for": "samebits.core.seeds",

@@ -20,13 +20,14 @@ from samebits.core.events import Observer, Warned, fan_out, ignore
 from samebits.core.executor import Executor
 from samebits.core.job import Job
 from samebits.core.options import RunOptions
+from samebits.core.place import Place
 from samebits.core.plan import Plan
 from samebits.core.record import RunRecord, StageTimes
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
 from samebits.data.files import no_room_is_named
-from samebits.data.journal import Journal, journal_folder, remove_journal
+from samebits.data.journal import Journal, checkpoint_folder, holds_work, journal_folder, remove_journal
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError, Interrupted
 from samebits.executors import ExecutorOptions, make_executor
@@ -96,8 +97,7 @@ def _job(job: str | Job) -> Job:
 
 def _drop_if_empty(folder: Path) -> None:
     """Leave no folder behind when a run ends before its first part."""
-    log = folder / "log.jsonl"
-    if not (folder / "bad_rows.jsonl").exists() and (not log.exists() or log.stat().st_size == 0):
+    if not (folder / "bad_rows.jsonl").exists() and not holds_work(folder):
         remove_journal(folder)
 
 
@@ -130,12 +130,12 @@ class _Session:
     def run(self, executor: Executor | None) -> RunRecord:
         with closing(self.log), closing(self.writer()) as out:
             with (
-                open_executor(self.job, self.plan, self.options, executor) as (place, choice),
+                open_executor(self.job, self.plan, self.options, executor) as (workers, choice),
                 one_math_thread(),
                 no_room_is_named(self.output),
             ):
-                metrics = self.job.run(self.plan, self.config, self.engine(place), out)
-            return self.commit(out, place, choice, metrics)
+                metrics = self.job.run(self.plan, self.config, self.engine(workers), out)
+            return self.commit(out, workers, choice, metrics)
 
     def writer(self) -> ArtifactWriter:
         spill = self.journal.folder / "bad_rows.jsonl"
@@ -154,16 +154,26 @@ class _Session:
             retries=self.options.retries,
             recheck=self.options.recheck,
             stage_caps=self.options.stage_caps(),
+            place=self.place(executor.workers),
+        )
+
+    def place(self, workers: int) -> Place:
+        return Place(
+            workers=workers,
+            folder=checkpoint_folder(self.journal.folder),
+            restarts=self.options.retries,
+            stall_timeout=self.options.stall_timeout,
+            pin_cores=self.options.pin_cores,
         )
 
     def commit(
-        self, out: ArtifactWriter, place: Executor, choice: Choice, metrics: dict[str, Any]
+        self, out: ArtifactWriter, executor: Executor, choice: Choice, metrics: dict[str, Any]
     ) -> RunRecord:
         record: RunRecord | None = None
 
         def finish(folder: Path, digest: str) -> None:
             nonlocal record
-            record = self.record(digest, place, choice, metrics)
+            record = self.record(digest, executor, choice, metrics)
             record.save(folder / "record.json")
             self.log.move_to(folder / "events.jsonl")
 
@@ -171,7 +181,7 @@ class _Session:
         assert record is not None
         return record
 
-    def record(self, digest: str, place: Executor, choice: Choice, metrics: dict[str, Any]) -> RunRecord:
+    def record(self, digest: str, executor: Executor, choice: Choice, metrics: dict[str, Any]) -> RunRecord:
         return RunRecord(
             job=self.job.name,
             config=saved_fields(self.config),
@@ -180,8 +190,8 @@ class _Session:
             ),
             plan_digest=self.plan.digest,
             artifact_digest=digest,
-            executor=place.name,
-            workers=place.workers,
+            executor=executor.name,
+            workers=executor.workers,
             why_workers=choice.sentence,
             started_at=self.started_at,
             seconds=clock.seconds() - self.started,
@@ -214,7 +224,7 @@ def open_executor(
         machine=look_at_machine(),
         bytes_per_worker=job.bytes_per_worker,
     )
-    if options.address and name in ("serial", "threads", "processes"):
+    if options.address and name in ("serial", "threads", "processes", "lockstep"):
         raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
     executor = make_executor(
         name, ExecutorOptions(choice.workers, options.address, options.stall_timeout, options.pin_cores)

@@ -11,6 +11,7 @@ exits with the class's ``exit_code``; library users catch the class and read its
     ├── ShardFailed                     a task raised an exception                 exit 1
     ├── WorkerLost                      a worker died, hung or ran out of memory   exit 1
     ├── NotDeterministic                two runs of one shard differ               exit 3
+    ├── NotFinite                       a loss or gradient is NaN or infinite      exit 1
     ├── OutputExists                    the output is there already                exit 1
     ├── OutputBusy                      another run holds the output               exit 1
     ├── OutputFailed                    the output cannot be written (disk full)   exit 1
@@ -34,6 +35,7 @@ __all__ = [
     "Interrupted",
     "MissingExtra",
     "NotDeterministic",
+    "NotFinite",
     "OutputBusy",
     "OutputExists",
     "OutputFailed",
@@ -140,6 +142,20 @@ class NotDeterministic(SamebitsError):
     """Two runs of one shard gave different digests, so no result could be trusted."""
 
     exit_code = 3
+
+
+class NotFinite(SamebitsError):
+    """Training met a NaN or an infinity; the weights before that step are kept.
+
+    Attributes:
+        step: The step, counted from 0.
+        shard: The lowest shard whose loss or gradient it is, or None when only their sum overflowed.
+    """
+
+    def __init__(self, message: str, *, step: int, shard: int | None, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.step = step
+        self.shard = shard
 
 
 class OutputExists(SamebitsError):

@@ -30,6 +30,7 @@ from samebits.core import clock
 from samebits.core.codec import decode
 from samebits.core.events import Observer, ShardDone, StageDone, StageStarted, Warned, ignore
 from samebits.core.executor import Done, Executor, Failed, Handle, Outcome, Task
+from samebits.core.place import Place
 from samebits.core.plan import Plan, Shard, ShardTable
 from samebits.core.reduce import Reducer, fold_all
 from samebits.core.store import NoStore, PartStore
@@ -55,6 +56,7 @@ class Engine:
         retries: How often a shard is tried again after its worker was lost.
         recheck: Run every Nth shard twice and compare; 0 is off.
         stage_caps: Fewer workers for some stages.
+        place: For jobs that train: handed on to ``lockstep`` unread.
     """
 
     executor: Executor
@@ -65,6 +67,7 @@ class Engine:
     retries: int = 3
     recheck: int = 0
     stage_caps: Mapping[str, int] = field(default_factory=dict)
+    place: Place = field(default_factory=Place)
 
     def map_ordered(
         self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None

@@ -4,6 +4,7 @@
 ``parts.bin``   the encodings of finished parts, one after the other
 ``log.jsonl``   one line a part: stage, shard, place in ``parts.bin``, digest; each line ends with its own checksum
 ``lock``        held by the run
+``checkpoints`` of a job that trains, made and read by ``lockstep``; for resume and clean-up they are finished work too
 
 Both files are only ever appended to. After a crash a torn last line, or a part whose bytes do not have their digest,
 costs that part only: it is computed again. The digest in the log stays and is compared with the new one, which is how a
@@ -18,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import zlib
 from contextlib import suppress
 from io import BytesIO, FileIO
@@ -31,7 +33,7 @@ from samebits.core.plan import Plan
 from samebits.data.files import write_atomic, writing
 from samebits.errors import PlanMismatch
 
-__all__ = ["Journal", "journal_folder", "remove_journal"]
+__all__ = ["Journal", "checkpoint_folder", "holds_work", "journal_folder", "remove_journal"]
 
 SYNC_SECONDS = 1.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
@@ -47,6 +49,19 @@ class _Entry(NamedTuple):
 def journal_folder(output: Path) -> Path:
     """Return the journal's place for an output."""
     return output.with_name(output.name + ".journal")
+
+
+def checkpoint_folder(folder: Path) -> Path:
+    """Return where a job that trains keeps its checkpoints."""
+    return folder / "checkpoints"
+
+
+def holds_work(folder: Path) -> bool:
+    """Tell whether a journal holds anything that a later run could use: a part or a checkpoint."""
+    log, checkpoints = folder / "log.jsonl", checkpoint_folder(folder)
+    return (log.exists() and log.stat().st_size > 0) or (
+        checkpoints.is_dir() and next(checkpoints.iterdir(), None) is not None
+    )
 
 
 class Journal:
@@ -76,6 +91,7 @@ class Journal:
         for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl"):
             with writing(self.folder):
                 (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(checkpoint_folder(self.folder), ignore_errors=True)
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
@@ -84,7 +100,7 @@ class Journal:
             write_atomic(path, canonical_json(ours))
             return
         theirs = _read_object(path)
-        if theirs != ours and not self._has_parts():
+        if theirs != ours and not holds_work(self.folder):
             write_atomic(path, canonical_json(ours))  # it holds nothing that could be lost
             return
         for name, value in ours.items():
@@ -94,10 +110,6 @@ class Journal:
                     f"{plan.digest[:16]}; first difference: {name} was {theirs.get(name)}, is {value}",
                     hint="repeat the command it was made with, or start over with --no-resume",
                 )
-
-    def _has_parts(self) -> bool:
-        log = self.folder / "log.jsonl"
-        return log.exists() and log.stat().st_size > 0
 
     def _read_log(self) -> None:
         """Read the entries of an earlier run and cut off a torn last line."""
@@ -168,6 +180,7 @@ class Journal:
 def remove_journal(folder: Path) -> None:
     """Remove a journal whose lock is held: the lock last, because from then on the next run may be in the folder."""
     with suppress(OSError):
+        shutil.rmtree(checkpoint_folder(folder), ignore_errors=True)
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):
             path.unlink()
         folder.rmdir()

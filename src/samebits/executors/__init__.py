@@ -21,6 +21,7 @@ EXECUTORS = {
     "serial": "samebits.executors.serial:SerialExecutor",
     "threads": "samebits.executors.threads:ThreadsExecutor",
     "processes": "samebits.executors.processes:ProcessesExecutor",
+    "lockstep": "samebits.executors.lockstep:LockstepExecutor",
 }
 
 

@@ -1,0 +1,35 @@
+"""Where a training run may work: made by the front door, handed on by a job unread.
+
+A job never sees RunOptions, so that nothing about where work runs can reach a result. A job that trains still has to say
+where its steps are computed; the engine carries this little port for it, and ``lockstep`` is the only reader::
+
+    result = train(objective, config, place=engine.place)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How a training run is carried out. Any two places give the same bits.
+
+    Attributes:
+        workers: Number of worker processes; never more than there are gradient shards.
+        folder: Where checkpoints are kept; None keeps none, and a lost worker costs the run from its start.
+        resume: Continue from the newest checkpoint of the folder; False throws the old ones away.
+        restarts: How often lost workers are started again without a new checkpoint in between.
+        stall_timeout: Seconds without a sign of life before a worker counts as lost.
+        pin_cores: Tie each worker to one core.
+    """
+
+    workers: int = 1
+    folder: Path | None = None
+    resume: bool = True
+    restarts: int = 2
+    stall_timeout: float = 60.0
+    pin_cores: bool = False

@@ -1,0 +1,24 @@
+"""Optional members of objectives and batch sources: looked for by name, so that a small class stays small."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["check_shards", "identity_of", "units_of"]
+
+
+def check_shards(part: Any, num_shards: int) -> None:
+    """Let a part refuse a number of shards, if it has an opinion."""
+    if check := getattr(part, "check", None):
+        check(num_shards)
+
+
+def identity_of(part: Any) -> dict[str, Any]:
+    """Return what a part wants compared on a resume."""
+    identity = getattr(part, "identity", None)
+    return dict(identity()) if identity else {}
+
+
+def units_of(part: Any) -> int:
+    """Return the examples or tokens of one step, or 0 where nobody knows."""
+    return int(getattr(part, "units_per_step", 0) or 0)

@@ -1,0 +1,135 @@
+"""``samebits.fit``: train any objective on all cores, with the same bits for any number of them.
+
+This is the front door of ``samebits.lockstep``, as ``api`` is that of jobs: the one place where WHAT (FitConfig) and HOW
+(RunOptions) meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+from samebits.core.options import RunOptions
+from samebits.core.place import Place
+from samebits.data.lock import OutputLock
+from samebits.errors import ConfigError
+from samebits.executors.cores import choose_workers, look_at_machine
+from samebits.lockstep.config import Every, FitConfig
+from samebits.lockstep.events import FitObserver, ignore
+from samebits.lockstep.objective import BatchSource, Objective
+from samebits.lockstep.train import FitResult, train
+
+__all__ = ["fit"]
+
+
+def fit(
+    objective: Objective,
+    data: BatchSource | None = None,
+    *,
+    steps: int,
+    checkpoint: str | Path | None = None,
+    every: Every | Mapping[str, float] | None = None,
+    options: RunOptions | None = None,
+    observer: FitObserver = ignore,
+    allow_environment_change: bool = False,
+    stop: Callable[[], bool] | None = None,
+    **settings: Any,
+) -> FitResult:
+    """Train an objective; the result depends on objective, data and settings, never on the workers.
+
+    Args:
+        objective: A TorchObjective, a FunctionObjective or a class of your own (``samebits.lockstep.objective``).
+        data: Batches for a ready-made objective, e.g. ``ArrayBatches``.
+        steps: Updates to make.
+        checkpoint: Folder for exact checkpoints; the same call continues from the newest of them.
+        every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``; without it, every minute.
+        options: Of RunOptions, ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here.
+        observer: Told of every step, validation and checkpoint (``samebits.lockstep.events``).
+        allow_environment_change: Continue also where CPU or libraries differ; marks the result ``exact=False``.
+        stop: Asked after every step; True saves a checkpoint and returns unfinished.
+        settings: Any other field of ``samebits.lockstep.config.FitConfig``: shards, optimizer, lr, schedule, seed, ...
+
+    Raises:
+        SamebitsError: one of its subclasses; see ``samebits.lockstep.train.train``.
+    """
+    options = options or RunOptions()
+    config = _config(steps, settings)
+    if data is not None:
+        objective = _with_data(objective, data)
+    folder = Path(checkpoint) if checkpoint is not None else None
+    place = Place(
+        workers=_workers(options, config),
+        folder=folder,
+        resume=options.resume,
+        restarts=options.retries,
+        stall_timeout=options.stall_timeout,
+        pin_cores=options.pin_cores,
+    )
+    with _locked(folder):
+        return train(
+            objective,
+            config,
+            place=place,
+            every=every if isinstance(every, Every) or every is None else _every(every),
+            observer=observer,
+            allow_environment_change=allow_environment_change,
+            stop=stop,
+        )
+
+
+def _config(steps: int, settings: Mapping[str, Any]) -> FitConfig:
+    try:
+        config = FitConfig(steps=steps, **settings)
+    except TypeError as error:
+        raise ConfigError(
+            f"fit: {error}", hint="settings are the fields of samebits.lockstep.config.FitConfig"
+        ) from None
+    config.check()
+    return config
+
+
+def _every(given: Mapping[str, float]) -> Every:
+    unknown = sorted(set(given) - {"steps", "seconds", "keep"})
+    if unknown:
+        raise ConfigError(f"every has {unknown[0]!r}", hint="known: keep, seconds, steps")
+    return Every(
+        steps=int(given.get("steps", 0)),
+        seconds=float(given.get("seconds", 0.0)),
+        keep=int(given.get("keep", 3)),
+    )
+
+
+def _with_data(objective: Any, data: BatchSource) -> Objective:
+    if not hasattr(objective, "with_data"):
+        raise ConfigError(
+            f"{type(objective).__name__} takes no data", hint="an objective of your own holds its data itself"
+        )
+    found: Objective = objective.with_data(data)
+    return found
+
+
+def _workers(options: RunOptions, config: FitConfig) -> int:
+    asked = options.num_workers()
+    if asked is not None and asked > config.shards:
+        raise ConfigError(
+            f"{asked} workers for {config.shards} gradient shards",
+            hint=f"use at most {config.shards} workers; more shards allow more, with other bits",
+        )
+    return choose_workers(asked, num_shards=config.shards, machine=look_at_machine()).workers
+
+
+def _locked(folder: Path | None) -> Any:
+    """Hold the folder against a second run."""
+    if folder is None:
+        return nullcontext()
+    lock = OutputLock(folder / "lock", output=folder)
+    return closing(_Held(lock))
+
+
+class _Held:
+    """A lock with the method that ``closing`` calls."""
+
+    def __init__(self, lock: OutputLock) -> None:
+        self.close = lock.release
