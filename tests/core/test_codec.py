@@ -42,6 +42,11 @@ def test_the_order_of_dict_keys_does_not_reach_the_digest(value: dict[str, int])
     assert digest_of(dict(reversed(value.items()))) == digest_of(value)
 
 
+@given(st.dictionaries(st.text(), st.integers(), max_size=6))
+def test_a_dict_keeps_its_order_so_that_a_fold_sees_what_the_task_made(value: dict[str, int]) -> None:
+    assert list(decode(encode(value))) == list(value)
+
+
 @pytest.mark.parametrize("dtype", ["<i8", ">i4", "u1", "f4", "f8", "?", "S5"])
 def test_arrays_keep_type_and_shape_and_come_back_read_only(dtype: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)

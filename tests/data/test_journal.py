@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samebits.core.codec import decode, encode
-from samebits.core.digest import digest_of
+from samebits.core.digest import digest_of_part
 from samebits.core.plan import Plan, cut
 from samebits.data.journal import Journal, journal_folder
 from samebits.errors import PlanMismatch
@@ -31,7 +31,7 @@ def open_journal(folder: Path, plan: Plan = PLAN, *, resume: bool = True) -> Jou
 def fill(folder: Path) -> None:
     journal = open_journal(folder)
     for index, part in enumerate(PARTS):
-        journal.save("s", index, part, digest_of(part))
+        journal.save("s", index, part, digest_of_part(part))
     journal.close()
 
 
@@ -42,7 +42,7 @@ def found(folder: Path) -> list[bool]:
         flags = []
         for index, part in enumerate(PARTS):
             there, loaded = journal.load("s", index)
-            assert not there or digest_of(loaded) == digest_of(part)
+            assert not there or digest_of_part(loaded) == digest_of_part(part)
             flags.append(there)
         return flags
     finally:
@@ -76,7 +76,7 @@ def test_a_torn_last_line_costs_that_part_only(folder: Path, cut_bytes: int) -> 
     log.write_bytes(log.read_bytes()[:-cut_bytes])
     assert found(folder) == [True] * 4 + [False]
     fill_again = open_journal(folder)
-    fill_again.save("s", 4, PARTS[4], digest_of(PARTS[4]))
+    fill_again.save("s", 4, PARTS[4], digest_of_part(PARTS[4]))
     fill_again.close()
     assert found(folder) == [True] * 5
 
@@ -95,7 +95,7 @@ def test_a_damaged_part_keeps_its_digest_for_the_self_check(folder: Path) -> Non
     (folder / "parts.bin").write_bytes(b"")
     journal = open_journal(folder)
     assert journal.load("s", 1) == (False, None)
-    assert journal.known_digest("s", 1) == digest_of(PARTS[1])
+    assert journal.known_digest("s", 1) == digest_of_part(PARTS[1])
     journal.close()
 
 

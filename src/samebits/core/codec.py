@@ -1,8 +1,9 @@
 """Plain data as canonical bytes: what parts, journals and digests are made of.
 
 A *part* may hold None, bool, int, float, str, bytes, list, tuple, dict with str keys and NumPy arrays of numbers,
-nested as you like. One value has one encoding: dict keys are sorted, floats are written in hexadecimal, arrays are
-C-contiguous and little-endian. So ``sha256(encode(x))`` identifies ``x``, and decoding never runs code (no pickle).
+nested as you like. One value has one encoding: floats are written in hexadecimal, arrays are C-contiguous and
+little-endian. So ``sha256(encode(x))`` identifies ``x``, and decoding never runs code (no pickle). Dicts keep their
+order, so that a fold sees the same part whether or not it crossed a process border or lay in a journal.
 
 Layout: ``SBP1``, length of the head (8 bytes, little-endian), head (JSON), then the buffers it refers to, in order.
 """
@@ -24,24 +25,28 @@ Buffer = bytes | memoryview
 _to_json = json.JSONEncoder(separators=(",", ":")).encode  # made once: json.dumps makes one each time, 4 µs
 
 
-def encode_pieces(value: Any) -> Iterator[Buffer]:
+def encode_pieces(value: Any, *, sort_keys: bool = False) -> Iterator[Buffer]:
     """Yield the encoding in pieces, without copying large buffers.
+
+    Args:
+        value: Plain data.
+        sort_keys: Sort dicts, for digests of settings, where the order is an accident.
 
     Raises:
         TypeError: if the value is not plain data; names the type and where it is.
     """
     buffers: list[Buffer] = []
-    head = _to_json(_pack(value, buffers, "part")).encode("ascii")
+    head = _to_json(_pack(value, buffers, "part", sort_keys)).encode("ascii")
     yield MAGIC + len(head).to_bytes(8, "little")
     yield head
     yield from buffers
 
 
 def encode(value: Any) -> bytes:
-    """Return the canonical encoding of plain data.
+    """Return the encoding of plain data.
 
     >>> decode(encode({"b": (1, 2.5), "a": b"x"}))
-    {'a': b'x', 'b': (1, 2.5)}
+    {'b': (1, 2.5), 'a': b'x'}
     """
     return b"".join(encode_pieces(value))
 
@@ -68,7 +73,7 @@ def decode(data: bytes | memoryview) -> Any:
     return value
 
 
-def _pack(value: Any, buffers: list[Buffer], where: str) -> Any:
+def _pack(value: Any, buffers: list[Buffer], where: str, sort_keys: bool) -> Any:
     kind = type(value)
     if kind in (type(None), bool, int, str):
         return value
@@ -78,12 +83,13 @@ def _pack(value: Any, buffers: list[Buffer], where: str) -> Any:
         buffers.append(value)
         return {"b": len(value)}
     if kind is list:
-        return [_pack(item, buffers, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]
     if kind is tuple:
-        return {"t": [_pack(item, buffers, f"{where}[{i}]") for i, item in enumerate(value)]}
+        return {"t": [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]}
     if kind is dict:
-        keys = sorted(_str_key(key, where) for key in value)
-        return {"d": [[key, _pack(value[key], buffers, f"{where}[{key!r}]")] for key in keys]}
+        keys = [_str_key(key, where) for key in value]
+        keys = sorted(keys) if sort_keys else keys
+        return {"d": [[key, _pack(value[key], buffers, f"{where}[{key!r}]", sort_keys)] for key in keys]}
     if isinstance(value, np.ndarray):
         return _pack_array(value, buffers, where)
     raise _refusal(kind, where)

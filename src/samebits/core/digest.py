@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from samebits.core.codec import encode_pieces
 
-__all__ = ["canonical_json", "digest_of", "digest_of_file"]
+__all__ = ["canonical_json", "digest_of", "digest_of_file", "digest_of_part"]
 
 READ_BYTES = 1 << 20
 
@@ -22,8 +23,17 @@ def digest_of(value: Any) -> str:
     >>> digest_of(1) == digest_of(1.0)
     False
     """
+    return _digest(encode_pieces(value, sort_keys=True))
+
+
+def digest_of_part(part: Any) -> str:
+    """Return the sha256 of a part's encoding; the order of its dicts counts, because a fold sees it."""
+    return _digest(encode_pieces(part))
+
+
+def _digest(pieces: Iterable[bytes | memoryview]) -> str:
     hasher = hashlib.sha256()
-    for piece in encode_pieces(value):
+    for piece in pieces:
         hasher.update(piece)
     return hasher.hexdigest()
 

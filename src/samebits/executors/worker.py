@@ -12,7 +12,7 @@ from typing import Any
 
 from samebits.core import clock
 from samebits.core.codec import encode
-from samebits.core.digest import digest_of
+from samebits.core.digest import digest_of_part
 from samebits.core.executor import Done, Failed, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.errors import SamebitsError, WorkerLost
@@ -37,7 +37,7 @@ def run_shard(task: Task, shard: Shard, state: Any, *, worker: str, encoded: boo
             part = encode(part)
             digest = hashlib.sha256(part).hexdigest()
         else:
-            digest = digest_of(part)
+            digest = digest_of_part(part)
     except (Exception, SystemExit) as error:
         return failed(shard, error)
     return Done(shard.index, part, encoded, digest, started, clock.seconds() - started, worker)
