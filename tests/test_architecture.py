@@ -29,6 +29,7 @@ ALLOWED = {
     "testing": {"executors", "core", "errors"},
     "training": {"lockstep", "executors", "data", "core", "errors"},
     "api": {"jobs", "executors", "data", "core", "errors"},
+    "pipeline": {"api", "jobs", "data", "core", "errors"},
     "langid": {"api", "jobs", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "errors"},

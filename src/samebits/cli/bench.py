@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,12 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import ask_job
 from samebits.cli.progress import show_size
-from samebits.cli.sections import OTHER, PRINT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from samebits.bench.cell import Cell
+    from samebits.bench.parity import ParityRow
     from samebits.bench.speedup import SpeedupReport
 
 __all__ = ["group"]
@@ -35,24 +37,26 @@ class PerJobGroup(SectionedGroup):
         example: str,
         action: Action,
         params: Callable[[], list[click.Parameter]],
+        others: Sequence[click.Command] = (),
     ) -> None:
         super().__init__(name, help=text, short_help=short)
+        self._others = {str(command.name): command for command in others}
         self.example = example
         self._action = action
         self._params = params
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the jobs."""
+        """Return the jobs, then what is no job."""
         from samebits.jobs import JOBS
 
-        return list(JOBS)
+        return [*JOBS, *self._others]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Make the command for one job."""
         from samebits.jobs import JOBS, get_job
 
         if cmd_name not in JOBS:
-            return None
+            return self._others.get(cmd_name)
         job = get_job(cmd_name)
 
         def callback(**values: Any) -> None:
@@ -129,16 +133,18 @@ def _parity_params() -> list[click.Parameter]:
     ]
 
 
-def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
-    from samebits.bench.parity import ParityRow, check_parity, make_grid
+def _grid(values: dict[str, Any]) -> list[Cell]:
+    from samebits.bench.parity import make_grid
     from samebits.executors import EXECUTORS
 
-    grid = make_grid(
+    return make_grid(
         _names(values["executors"], "--executors", EXECUTORS),
         _numbers(values["worker_counts"], "--worker-counts"),
         values["hash_seeds"].split(","),
     )
 
+
+def _tell(values: dict[str, Any]) -> Callable[[ParityRow], None]:
     def tell(row: ParityRow) -> None:
         if not values["as_json"]:
             cell = row.cell
@@ -146,12 +152,28 @@ def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
                 f"{cell.executor:12} {cell.workers:>3}  seed {cell.hash_seed:8} {row.seconds:7.2f} s  {row.digest}"
             )
 
-    rows = check_parity(job, config, grid, tell=tell)
+    return tell
+
+
+def _say_equal(rows: list[ParityRow], values: dict[str, Any]) -> None:
     if values["as_json"]:
         runs = [{"cell": row.cell.label, "digest": row.digest, "seconds": row.seconds} for row in rows]
         click.echo(json.dumps({"equal": True, "digest": rows[0].digest, "runs": runs}))
     else:
         click.echo(f"{len(rows)} runs, one digest")
+
+
+def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
+    from samebits.bench.parity import check_parity
+
+    _say_equal(check_parity(job, config, _grid(values), tell=_tell(values)), values)
+
+
+def _pipeline_parity(**values: Any) -> None:
+    from samebits.bench.pipeline_parity import check_pipeline_parity
+
+    recipe, changes = Path(values["recipe"]), values["changes"]
+    _say_equal(check_pipeline_parity(recipe, changes, _grid(values), tell=_tell(values)), values)
 
 
 def _speedup_params() -> list[click.Parameter]:
@@ -230,6 +252,29 @@ group.add_command(
         example="samebits bench parity count book.txt",
         action=_parity,
         params=_parity_params,
+        others=[
+            SectionedCommand(
+                "pipeline",
+                callback=_pipeline_parity,
+                params=[
+                    click.Argument(["recipe"], metavar="RECIPE.toml"),
+                    SectionedOption(
+                        ["--set", "changes"],
+                        multiple=True,
+                        metavar="STAGE.KEY=VALUE",
+                        section=WHAT,
+                        help="change a setting of the recipe; may be given several times",
+                    ),
+                    *_parity_params(),
+                    SectionedOption(
+                        ["--json", "as_json"], is_flag=True, section=PRINT, help="print the result as JSON"
+                    ),
+                ],
+                help="Run a whole recipe over the grid; exit code 3 names the first stage that differs.",
+                short_help="all stages of a recipe",
+                example="samebits bench parity pipeline recipe.toml --worker-counts 1,2,3",
+            )
+        ],
     )
 )
 group.add_command(

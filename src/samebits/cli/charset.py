@@ -1,4 +1,4 @@
-"""samebits charset: train, pairs, detect, convert, eval, export, diff."""
+"""samebits charset: train, pairs, detect, convert, decode, eval, export, diff."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 
 from samebits.cli.charset_use import convert_command, detect_command, eval_command, load_model, model_flag
 from samebits.cli.job_command import job_command
+from samebits.cli.progress import show_size
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
 from samebits.errors import SamebitsError
@@ -37,6 +38,18 @@ def summarize(record: RunRecord) -> None:
     click.echo(f"{texts['read']:,} texts read = {parts}", err=True)
     click.echo(
         f"{about['trained']} pairs trained, {len(about['failed'])} failed, {about['absent']} of languages not in the corpus",
+        err=True,
+    )
+
+
+def summarize_decoding(record: RunRecord) -> None:
+    """Print one line an encoding, and what was read."""
+    about = record.metrics
+    for encoding, count in about["encodings"].items():
+        click.echo(f"{encoding}\t{count} files")
+    click.echo(
+        f"{about['files']:,} files, {show_size(about['bytes'])} = {about['rows']:,} rows of text, "
+        f"{about['undecodable_bytes']:,} undecodable bytes",
         err=True,
     )
 
@@ -189,6 +202,19 @@ group.add_command(
 )
 group.add_command(detect_command)
 group.add_command(convert_command)
+group.add_command(
+    job_command(
+        "charset_decode",
+        name="decode",
+        text="Decode files of unknown encoding to one table of text rows, each labelled by its file's folder or by the detected "
+        "language. files.jsonl says what was found in each file: encoding, confidence, rows, undecodable bytes.",
+        example="""
+        samebits charset decode raw/ -o text
+        samebits charset decode mail/*.txt -m models -o text --label detected
+        """,
+        summarize=summarize_decoding,
+    )
+)
 group.add_command(eval_command)
 group.add_command(
     SectionedCommand(

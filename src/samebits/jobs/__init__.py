@@ -11,6 +11,7 @@ __all__ = ["JOBS", "get_job"]
 
 JOBS = {
     "charset": "samebits.jobs.charset.job:JOB",
+    "charset_decode": "samebits.jobs.charset.decode:JOB",
     "count": "samebits.jobs.count:JOB",
     "langid": "samebits.jobs.langid:JOB",
     "langid_clean": "samebits.jobs.langid.clean:JOB",
