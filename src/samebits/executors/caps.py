@@ -12,21 +12,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from samebits.core.thread_caps import THREAD_CAPS
+
 __all__ = ["THREAD_CAPS", "cap_threads", "one_math_thread"]
-
-THREAD_CAPS = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "BLIS_NUM_THREADS": "1",
-    "RAYON_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "ARROW_NUM_THREADS": "1",
-    "POLARS_MAX_THREADS": "1",
-}
-
 
 _MATH_LIBRARIES = ("numpy", "scipy", "torch")
 _capped_in_time = False  # set when the variables were there before any math library was loaded

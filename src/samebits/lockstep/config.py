@@ -104,7 +104,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "momentum": (0, 1 - 1e-9),
     "muon_lr": (0, 1e6),
     "muon_weight_decay": (0, 1e6),
-    "muon_iterations": (1, 8),
+    "muon_iterations": (3, 5),
     "warmup": (0, _MOST),
     "cooldown": (0, 1),
     "floor": (0, 1),

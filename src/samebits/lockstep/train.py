@@ -1,4 +1,9 @@
-"""Train an objective: the entry for jobs, and what ``samebits.fit`` calls."""
+"""Train an objective: the entry for jobs, and what ``samebits.fit`` calls.
+
+One run is one or more attempts. An attempt starts workers from a state (a checkpoint, or nothing), follows what they say and
+saves checkpoints while they compute. A lost worker ends the attempt; the next one begins at the last checkpoint and gives the
+same bits, because no part of a step depends on who computes it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.events import Warned
 from samebits.core.place import Place
+from samebits.errors import ConfigError, WorkerLost
+from samebits.lockstep.attempt import Attempt, Run, digest_of_state
+from samebits.lockstep.checkpoint import Checkpoint, load_newest, remove_all
 from samebits.lockstep.config import Every, FitConfig
 from samebits.lockstep.events import FitObserver, ignore
-from samebits.lockstep.objective import Floats, Objective
+from samebits.lockstep.layout import make_layout
+from samebits.lockstep.memory import Sizes
+from samebits.lockstep.objective import Floats, Objective, Validated
+from samebits.lockstep.optimizer import check_matrices
+from samebits.lockstep.parts import check_shards, identity_of
+from samebits.lockstep.resume import Identity, check_run
 
 __all__ = ["FitResult", "train"]
 
@@ -82,4 +96,75 @@ def train(
         EnvironmentMismatch: the checkpoints were made with another CPU or library version.
         Interrupted: Ctrl-C; a checkpoint was saved if there is a folder.
     """
-    raise NotImplementedError
+    identity = _identity(objective, config, place)
+    run = Run(
+        objective=objective,
+        config=config,
+        identity=identity,
+        sizes=Sizes(identity.layout.size, config.shards, place.workers, _validation_shards(objective)),
+        place=place,
+        every=every or Every(),
+        observer=observer,
+        allow_environment_change=allow_environment_change,
+        stop=stop,
+    )
+    if place.folder and not place.resume:
+        remove_all(place.folder)
+    found = _find(run)
+    if found:
+        check_run(found, config, run.identity)
+    losses = 0
+    while True:
+        attempt = Attempt(run, found)
+        try:
+            attempt.go()
+            return _result(run, attempt)
+        except WorkerLost as error:
+            losses = 1 if attempt.saved else losses + 1
+            if losses > place.restarts:
+                raise
+            found = _find(run)
+            observer(Warned(f"{error.message}; starting again from step {found.step if found else 0}"))
+
+
+def _identity(objective: Objective, config: FitConfig, place: Place) -> Identity:
+    """Check what can be checked before any process starts, and say what the run is."""
+    config.check()
+    if not 1 <= place.workers <= config.shards:
+        raise ConfigError(
+            f"{place.workers} workers for {config.shards} gradient shards",
+            hint=f"use 1 to {config.shards} workers; more shards allow more, with other bits",
+        )
+    check_shards(objective, config.shards)
+    layout = make_layout(objective.spec())
+    check_matrices(config, layout)
+    return Identity(layout, identity_of(objective))
+
+
+def _validation_shards(objective: Objective) -> int:
+    return objective.num_validation_shards() if isinstance(objective, Validated) else 0
+
+
+def _find(run: Run) -> Checkpoint | None:
+    if run.place.folder is None:
+        return None
+    return load_newest(run.place.folder, lambda text: run.observer(Warned(text)))
+
+
+def _result(run: Run, attempt: Attempt) -> FitResult:
+    history = attempt.history.tensors()
+    return FitResult(
+        params=run.identity.layout.views(attempt.tensors["params"]),
+        digest=digest_of_state(attempt.tensors),
+        steps_done=attempt.steps_done,
+        finished=not attempt.stopped,
+        exact=attempt.exact,
+        losses=history["losses"],
+        grad_norms=history["grad_norms"],
+        lrs=history["lrs"],
+        norms_crcs=history["norms_crcs"],
+        validations=tuple(attempt.history.validations),
+        compute=attempt.compute,
+        fingerprint=attempt.fingerprint,
+        memory={"shared": run.sizes.num_bytes, "largest_worker": attempt.peak_bytes},
+    )

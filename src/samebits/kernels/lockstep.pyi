@@ -1,0 +1,36 @@
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+def add_rows(rows: Floats, left: int, right: int, start: int, stop: int) -> None: ...
+def scale_and_square(
+    values: Floats, start: int, stop: int, factor: float, chunk: int, squares: NDArray[np.float64]
+) -> None: ...
+def adamw(
+    params: Floats,
+    grads: Floats,
+    first: Floats,
+    second: Floats,
+    start: int,
+    stop: int,
+    scale: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    decay: float,
+    step: int,
+) -> None: ...
+def sgd(
+    params: Floats,
+    grads: Floats,
+    first: Floats,
+    start: int,
+    stop: int,
+    scale: float,
+    lr: float,
+    momentum: float,
+    decay: float,
+    nesterov: bool,
+) -> None: ...

@@ -1,0 +1,94 @@
+"""Element loops of a training step: add two gradients, take their mean with norms, update parameters in one pass.
+
+Everything but the norms is elementwise, with each operation rounded on its own (no fused multiply-add, see setup.py), so the
+bits of an element do not depend on where a slice starts or ends. A norm belongs to one whole chunk and is summed in a fixed
+order: eight running sums in float64, then those eight from left to right.
+"""
+
+from libc.math cimport pow, sqrt, sqrtf
+from libc.stdint cimport int64_t
+
+cdef enum:
+    LANES = 8
+
+
+def add_rows(float[:, ::1] rows, int64_t left, int64_t right, int64_t start, int64_t stop):
+    """Add row ``right`` to row ``left`` between two positions: one merge of the tree."""
+    cdef float* into = &rows[left, 0]
+    cdef const float* other = &rows[right, 0]
+    cdef int64_t i
+    with nogil:
+        for i in range(start, stop):
+            into[i] += other[i]
+
+
+def scale_and_square(
+    float[::1] values, int64_t start, int64_t stop, float factor, int64_t chunk, double[::1] squares
+):
+    """Multiply by ``factor`` in place and write each chunk's sum of squares; both ends are chunk borders."""
+    cdef float* x = &values[0]
+    cdef int64_t c, i, k
+    cdef double[LANES] sums
+    cdef double total, value
+    with nogil:
+        for c in range(start // chunk, stop // chunk):
+            for k in range(LANES):
+                sums[k] = 0.0
+            for i in range(c * chunk // LANES, (c + 1) * chunk // LANES):
+                for k in range(LANES):
+                    x[LANES * i + k] *= factor
+                    value = x[LANES * i + k]
+                    sums[k] += value * value
+            total = 0.0
+            for k in range(LANES):
+                total += sums[k]
+            squares[c] = total
+
+
+def adamw(
+    float[::1] params, float[::1] grads, float[::1] first, float[::1] second, int64_t start, int64_t stop,
+    double scale, double lr, double beta1, double beta2, double eps, double decay, int64_t step
+):
+    """One AdamW update of a slice; ``scale`` clips the gradient, ``decay`` is decoupled, ``step`` counts from 1."""
+    cdef float* p = &params[0]
+    cdef const float* g = &grads[0]
+    cdef float* m = &first[0]
+    cdef float* v = &second[0]
+    cdef float clip = <float> scale
+    cdef float keep = <float> (1.0 - lr * decay)
+    cdef float new1 = <float> (1.0 - beta1)
+    cdef float old2 = <float> beta2
+    cdef float new2 = <float> (1.0 - beta2)
+    cdef float step_size = <float> (lr / (1.0 - pow(beta1, <double> step)))
+    cdef float correction = <float> sqrt(1.0 - pow(beta2, <double> step))
+    cdef float tiny = <float> eps
+    cdef float grad
+    cdef int64_t i
+    with nogil:
+        for i in range(start, stop):
+            grad = g[i] * clip
+            m[i] = m[i] + new1 * (grad - m[i])
+            v[i] = old2 * v[i] + new2 * grad * grad
+            p[i] = p[i] * keep - step_size * m[i] / (sqrtf(v[i]) / correction + tiny)
+
+
+def sgd(
+    float[::1] params, float[::1] grads, float[::1] first, int64_t start, int64_t stop,
+    double scale, double lr, double momentum, double decay, bint nesterov
+):
+    """One update of a slice by SGD with momentum; weight decay is added to the gradient."""
+    cdef float* p = &params[0]
+    cdef const float* g = &grads[0]
+    cdef float* m = &first[0]
+    cdef float clip = <float> scale
+    cdef float rate = <float> lr
+    cdef float inertia = <float> momentum
+    cdef float shrink = <float> decay
+    cdef float grad, move
+    cdef int64_t i
+    with nogil:
+        for i in range(start, stop):
+            grad = g[i] * clip + shrink * p[i]
+            m[i] = inertia * m[i] + grad
+            move = grad + inertia * m[i] if nesterov else m[i]
+            p[i] = p[i] - rate * move

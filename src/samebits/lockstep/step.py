@@ -1,0 +1,147 @@
+"""One training step as one worker does it: compute, reduce, update, with a barrier after each.
+
+1. *Compute*: each own shard on one math thread, its gradient written to its row; merges inside this worker at once.
+2. *Reduce*: on this worker's slice of the buffer, the merges between workers, the mean, and the norm of every chunk.
+3. *Update*: everybody adds up the same chunk norms from left to right, clips by the same factor and updates a share.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from samebits.core import clock
+from samebits.core.seeds import rng_for
+from samebits.kernels import lockstep as kernel
+from samebits.lockstep.barrier import Barrier
+from samebits.lockstep.config import FitConfig
+from samebits.lockstep.layout import CHUNK, Layout
+from samebits.lockstep.memory import State
+from samebits.lockstep.objective import Objective, Validated
+from samebits.lockstep.optimizer import share_of, update
+from samebits.lockstep.tree import fold, shards_of, slice_of, split
+
+__all__ = ["Outcome", "Stepper", "shard_rng"]
+
+CLIP_TINY = 1e-6
+
+
+def shard_rng(seed: int, step: int, shard: int) -> np.random.Generator:
+    """Return the generator of one shard of one step, whoever computes it."""
+    return rng_for(seed, "fit", step, shard)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What everybody knows after a step's reduction."""
+
+    loss: float
+    grad_norm: float
+    norms_crc: int
+
+    @property
+    def finite(self) -> bool:
+        """Tell whether an update with it makes sense."""
+        return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
+
+
+class Stepper:
+    """The parts of a step, for one worker.
+
+    Attributes:
+        shards: Shards of this worker.
+        at_shard: The shard in hand, for messages; -1 outside of one.
+        update_seconds: Wall time this step spent in reducing and updating.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        config: FitConfig,
+        layout: Layout,
+        state: State,
+        *,
+        worker: int,
+        workers: int,
+        barrier: Barrier,
+    ) -> None:
+        self.objective = objective
+        self.config = config
+        self.state = state
+        self.worker, self.workers = worker, workers
+        self.barrier = barrier
+        self.shards = shards_of(worker, workers, config.shards)
+        self.at_shard = -1
+        self.update_seconds = 0.0
+        self._split = split(worker, workers, config.shards)
+        self._slice = slice_of(worker, workers, 0, layout.size, CHUNK)
+        self._share = share_of(config, layout, worker, workers)
+        self._grads = {g: layout.views(state.rows[g]) for g in self.shards}
+
+    def compute_shard(self, step: int, g: int) -> float:
+        """Compute one shard into its row; return its loss."""
+        self.at_shard = g
+        rng = shard_rng(self.config.seed, step, g)
+        loss = float(self.objective.shard(step, g, self.config.shards, rng, self._grads[g]))
+        self.at_shard = -1
+        return loss
+
+    def compute(self, step: int) -> None:
+        """Compute all own shards and merge what lies inside this worker."""
+        for g in self.shards:
+            self.state.losses[g] = self.compute_shard(step, g)
+            for merge in self._split.local.get(g, ()):
+                kernel.add_rows(self.state.rows, merge.left, merge.right, 0, self.state.rows.shape[1])
+
+    def reduce(self) -> None:
+        """Finish the tree on this worker's slice, take the mean and the chunk norms."""
+        started = clock.seconds()
+        start, stop = self._slice
+        for merge in self._split.cross:
+            kernel.add_rows(self.state.rows, merge.left, merge.right, start, stop)
+        factor = 1.0 / self.config.shards
+        kernel.scale_and_square(self.state.rows[0], start, stop, factor, CHUNK, self.state.squares)
+        self.update_seconds = clock.seconds() - started
+
+    def outcome(self) -> Outcome:
+        """Return loss and norm of the step, the same in every worker; between the second and the third barrier."""
+        squares = self.state.squares
+        norm = math.sqrt(float(np.add.accumulate(squares)[-1]))  # strictly from left to right
+        loss = fold(self.state.losses.tolist()) / self.config.shards
+        return Outcome(loss, norm, zlib.crc32(squares.tobytes()))
+
+    def update(self, step: int, norm: float, rate: float) -> None:
+        """Clip and update this worker's share."""
+        started = clock.seconds()
+        clip = self.config.clip
+        scale = clip / (norm + CLIP_TINY) if clip and norm > clip else 1.0
+        update(self.state, self.config, self._share, step, scale, rate)
+        self.update_seconds += clock.seconds() - started
+
+    def find_bad(self, step: int) -> tuple[int, float]:
+        """Say which shard is the lowest with a loss or gradient that is not finite, and its loss.
+
+        The merges have mixed the rows, so every worker computes its shards once more: parameters have not changed yet.
+        """
+        state, num_shards = self.state, self.config.shards
+        for g in self.shards:
+            state.losses[g] = self.compute_shard(step, g)
+            finite = math.isfinite(state.losses[g]) and bool(np.isfinite(state.rows[g]).all())
+            state.flags[g] = not finite
+        self.barrier.wait()
+        bad = np.flatnonzero(state.flags[:num_shards])
+        lowest = int(bad[0]) if len(bad) else -1
+        return lowest, float(state.losses[lowest])
+
+    def validate(self) -> float:
+        """Return the validation loss, the same in every worker."""
+        assert isinstance(self.objective, Validated)
+        state, num_shards = self.state, self.objective.num_validation_shards()
+        for i in shards_of(self.worker, self.workers, num_shards):
+            state.sums[i], state.weights[i] = self.objective.validation_shard(i)
+        self.barrier.wait()
+        total = fold(state.sums[:num_shards].tolist())
+        return total / fold(state.weights[:num_shards].tolist())
