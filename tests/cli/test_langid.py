@@ -101,19 +101,32 @@ def test_clean_writes_label_lines_that_training_reads(model: Path, samebits: Run
     assert samebits("langid", "train", kept, "-o", tmp_path / "again", "--max-bad", "0").code == 0
 
 
+@pytest.mark.parametrize("form", ["vocabulous", "labels"])
 def test_an_exported_model_comes_back_and_predicts_the_same(
-    samebits: Run, rows: Path, tmp_path: Path
+    form: str, samebits: Run, rows: Path, tmp_path: Path
 ) -> None:
     assert samebits("langid", "train", rows, "-o", tmp_path / "a", "--mode", "exact").code == 0
-    exported = samebits("langid", "export", "-m", tmp_path / "a")
-    (tmp_path / "v.json").write_text(exported.out)
-    assert samebits("langid", "import", tmp_path / "v.json", "-o", tmp_path / "b").code == 0
+    exported = samebits("langid", "export", "-m", tmp_path / "a", "--format", form)
+    (tmp_path / "exported").write_text(exported.out)
+    assert samebits("langid", "import", tmp_path / "exported", "-o", tmp_path / "b").code == 0
     (tmp_path / "t.txt").write_text("the old Morgen\n")
     first, second = (
         samebits("langid", "predict", tmp_path / "t.txt", "-m", tmp_path / name).out for name in "ab"
     )
     assert first == second != ""
-    assert samebits("langid", "export", "-m", tmp_path / "b").out == exported.out
+    assert samebits("langid", "export", "-m", tmp_path / "b", "--format", form).out == exported.out
+
+
+def test_label_lines_without_a_label_and_labels_with_spaces_are_named(samebits: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad").write_text("__label__en one\ntwo words\n")
+    done = samebits("langid", "import", tmp_path / "bad", "-o", tmp_path / "m")
+    assert done.code == 1
+    assert "line 2 does not start with __label__" in done.err
+    (tmp_path / "rows.json").write_text('{"a b": ["one"], "c": ["two"]}')
+    assert samebits("langid", "train", tmp_path / "rows.json", "-o", tmp_path / "s").code == 0
+    refused = samebits("langid", "export", "-m", tmp_path / "s", "--format", "labels")
+    assert refused.code == 2
+    assert "'a b' holds white space" in refused.err
 
 
 def test_overlap_is_a_matrix_with_ones_on_the_diagonal(model: Path, samebits: Run) -> None:

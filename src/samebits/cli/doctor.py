@@ -24,6 +24,7 @@ EXTRAS = {
     "tokens": ("tokenizers", "byte-pair tokenizers"),
     "lm": ("torch", "language models, and token stores as PyTorch data sets"),
     "graph": ("networkx", "text-to-graph models; graphs to and from networkx"),
+    "punkt": ("nltk", "langid: sentences as vocabulous cuts them"),
     "dask": ("distributed", "tasks on a Dask cluster"),
     "ray": ("ray", "tasks on a Ray cluster"),
     "datasets": ("datasets", "token stores as Hugging Face data sets"),

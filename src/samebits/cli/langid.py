@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -135,13 +136,13 @@ def _overlap(model: str | None, metric: str, as_json: bool) -> None:
 
 def _export(model: str | None, export_format: str) -> None:
     """Print the model's words in another tool's form."""
-    from samebits.jobs.langid.words import WordTable, as_lines, as_vocabulous
+    from samebits.jobs.langid.words import WordTable, as_label_lines, as_lines, as_vocabulous
 
     table = WordTable.of(_load(model).files)
     if export_format == "vocabulous":
         click.echo(as_vocabulous(table).decode())
         return
-    for line in as_lines(table):
+    for line in as_lines(table) if export_format == "tsv" else as_label_lines(table):
         click.echo(line)
 
 
@@ -172,10 +173,8 @@ def _reading_flags(*, labels: bool) -> list[click.Parameter]:
     return found
 
 
-group = SectionedGroup("langid", help="Identify languages: train from noisy labels, predict, clean, compare.")
-group.example = "echo 'Guten Morgen' | samebits langid predict"
-group.add_command(
-    job_command(
+def _train_command() -> click.Command:
+    return job_command(
         "langid",
         name="train",
         text="Train a language identifier from labelled rows (JSON lines, CSV, Parquet, __label__ lines, JSON objects). "
@@ -186,9 +185,10 @@ group.add_command(
         """,
         summarize=summarize_training,
     )
-)
-group.add_command(
-    SectionedCommand(
+
+
+def _predict_command() -> click.Command:
+    return SectionedCommand(
         "predict",
         callback=_predict,
         params=[
@@ -206,36 +206,40 @@ group.add_command(
         help="Print the language of each row of the input (standard input if none is given), in order.",
         example="echo 'Guten Morgen' | samebits langid predict --top 3",
     )
-)
-group.add_command(
-    job_command(
+
+
+def _clean_command() -> click.Command:
+    return job_command(
         "langid_clean",
         name="clean",
         text="Keep the rows whose label a model agrees with; the others go to a ledger with the reason.",
         example="samebits langid clean rows.jsonl -m model -o cleaned --min-confidence 0.8",
         summarize=summarize_cleaning,
     )
-)
-group.add_command(
-    SectionedCommand(
+
+
+def _eval_command() -> click.Command:
+    return SectionedCommand(
         "eval",
         callback=_eval,
         params=[flags.input_argument(), _model_flag(required=False), *_reading_flags(labels=True)],
         help="Measure a model on labelled rows: accuracy, macro precision, recall and F1, by length, worst pairs.",
         example="samebits langid eval test.jsonl -m model",
     )
-)
-group.add_command(
-    job_command(
+
+
+def _merge_command() -> click.Command:
+    return job_command(
         "langid_merge",
         name="merge",
         text="Add up the counts of models of one mode. A merged backoff model is not refined.",
         example="samebits langid merge model-a model-b -o model",
         summarize=summarize_model,
     )
-)
-group.add_command(
-    SectionedCommand(
+
+
+def _overlap_command() -> click.Command:
+    return SectionedCommand(
         "overlap",
         callback=_overlap,
         params=[
@@ -252,31 +256,60 @@ group.add_command(
         help="Print how alike the languages of a model are.",
         example="samebits langid overlap -m model --metric jaccard",
     )
-)
-group.add_command(
-    SectionedCommand(
+
+
+def _export_command() -> click.Command:
+    return SectionedCommand(
         "export",
         callback=_export,
         params=[
             _model_flag(required=False),
             SectionedOption(
                 ["--format", "export_format"],
-                type=click.Choice(["vocabulous", "tsv"]),
+                type=click.Choice(["vocabulous", "labels", "tsv"]),
                 default="vocabulous",
                 section=WHAT,
-                help="vocabulous JSON, or word, language and count a line [vocabulous]",
+                help="vocabulous JSON; __label__xx lines for fastText; word, language and count a line [vocabulous]",
             ),
         ],
         help="Print a model's words for another tool.",
         example="samebits langid export -m model > vocabulous.json",
     )
-)
-group.add_command(
-    job_command(
+
+
+def _import_command() -> click.Command:
+    return job_command(
         "langid_import",
         name="import",
-        text="Make a model from a vocabulous JSON file; it predicts in exact mode.",
+        text="Make a model from a vocabulous JSON file, or from __label__xx lines of words; it predicts in exact mode.",
         example="samebits langid import vocabulous.json -o model",
         summarize=summarize_model,
     )
-)
+
+
+_COMMANDS: dict[str, Callable[[], click.Command]] = {
+    "train": _train_command,
+    "predict": _predict_command,
+    "clean": _clean_command,
+    "eval": _eval_command,
+    "merge": _merge_command,
+    "overlap": _overlap_command,
+    "export": _export_command,
+    "import": _import_command,
+}
+
+
+class _LangidGroup(SectionedGroup):
+    """Makes a command when it is used: ``train`` then loads one job of four, which is a tenth of its start-up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make one command."""
+        return _COMMANDS[cmd_name]() if cmd_name in _COMMANDS else None
+
+
+group = _LangidGroup("langid", help="Identify languages: train from noisy labels, predict, clean, compare.")
+group.example = "echo 'Guten Morgen' | samebits langid predict"

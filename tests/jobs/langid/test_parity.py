@@ -11,7 +11,7 @@ import pytest
 from tests.jobs.langid.helpers import golden_rows, train, write_rows
 
 from samebits.errors import Interrupted
-from samebits.jobs.langid import job, sources, stages
+from samebits.jobs.langid import backoff, job, sources, stages
 from samebits.testing import FailingExecutor, ShuffledExecutor
 
 MODES = ("exact", "backoff")
@@ -93,7 +93,7 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_digest(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(job, f"train_{mode}", stop)
+        patch.setattr({"exact": job, "backoff": backoff}[mode], f"train_{mode}", stop)
         with pytest.raises(Interrupted):
             train(rows, tmp_path / "model", mode=mode)
     assert not (tmp_path / "model").exists()

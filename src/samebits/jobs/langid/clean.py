@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from samebits.core.config import config_digest, option
 from samebits.core.digest import digest_of
@@ -17,12 +19,19 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
+from samebits.data.rows import TextColumn
 from samebits.errors import ConfigError
 from samebits.jobs.langid.files import read_model
-from samebits.jobs.langid.model import LangidModel
-from samebits.jobs.langid.sources import Sources, iter_labelled, open_sources
+from samebits.jobs.langid.model import UNDETERMINED, LangidModel
+from samebits.jobs.langid.sources import LabelledBlock, Sources, iter_labelled, open_sources
+from samebits.jobs.langid.tables import load_tables
+from samebits.kernels.langid_lines import json_lines, label_lines
+from samebits.kernels.langid_words import Vocabulary
 
 __all__ = ["JOB", "CleanConfig"]
+
+KEPT, MISMATCH, LOW = range(3)
+REASONS = {MISMATCH: "label_mismatch", LOW: "low_confidence"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,48 +59,58 @@ class CleanShard:
     config: CleanConfig
 
     def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> dict[str, Any]:
-        """Return the kept rows as JSON lines, and the others with line and reason."""
+        """Return the kept rows as lines, and of the others line, reason, label, top language and score, as columns."""
         sources, model = state
-        config, rows, dropped = self.config, [], []
-        bad, num_lines, num_blank = [], 0, 0
-        blocks = iter_labelled(sources, shard, text_column=config.text_column, lang_column=config.lang_column)
-        for block in blocks:
-            found = model.predict_column(block.text)
-            for i, prediction in enumerate(found):
-                label = block.label[i].decode()
-                reason = _reason(label, prediction.label, prediction.confidence, config.min_confidence)
-                if reason:
-                    dropped.append(
-                        [int(block.lines[i]), reason, label, prediction.label, prediction.confidence]
-                    )
-                else:
-                    rows.append((block.text[i].decode(), label))
-            bad += block.bad
-            num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
+        config = self.config
+        blocks = list(
+            iter_labelled(sources, shard, text_column=config.text_column, lang_column=config.lang_column)
+        )
         return {
-            "kept": _label_lines(rows) if config.table == "labels" else _json_lines(rows, config),
-            "num_kept": len(rows),
-            "dropped": dropped,
-            "bad": bad,
-            "num_lines": num_lines,
-            "num_blank": num_blank,
+            "blocks": [self.judge(block, model) for block in blocks],
+            "bad": [row for block in blocks for row in block.bad],
+            "num_lines": sum(block.num_lines for block in blocks),
+            "num_blank": sum(block.num_blank for block in blocks),
         }
 
+    def judge(self, block: LabelledBlock, model: LangidModel) -> dict[str, Any]:
+        """Compare the labels with what the model says."""
+        numbers, shares = model.rank(block.text, 1)
+        top, score = numbers[:, 0], np.where(numbers[:, 0] >= 0, shares[:, 0], 0.0)
+        names, name_of = _label_names(block.label)
+        known = {name: i for i, name in enumerate(model.languages)}
+        # A label "und" agrees with a row in which nothing is known.
+        same = top == np.array([known.get(name, -2) for name in names], np.int64)[name_of]
+        same |= (top < 0) & np.array([name == UNDETERMINED for name in names], bool)[name_of]
+        reasons = np.where(same, np.where(score < self.config.min_confidence, LOW, KEPT), MISMATCH)
+        out = np.flatnonzero(reasons != KEPT)
+        return {
+            "kept": self.lines(block, np.flatnonzero(reasons == KEPT)),
+            "num_kept": len(reasons) - len(out),
+            "names": names,
+            "line": block.lines[out],
+            "reason": reasons[out].astype(np.uint8),
+            "label": name_of[out],
+            "top": top[out],
+            "score": score[out],
+        }
 
-def _json_lines(rows: list[tuple[str, str]], config: CleanConfig) -> bytes:
-    named = [{config.text_column: text, config.lang_column: label} for text, label in rows]
-    return msgspec.json.Encoder().encode_lines(named)
+    def lines(self, block: LabelledBlock, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Write rows as JSON or label lines."""
+        text, label, config = block.text, block.label, self.config
+        columns = (text.buffer, text.starts, text.stops, label.buffer, label.starts, label.stops, rows)
+        if config.table == "labels":
+            return label_lines(load_tables(), *columns)
+        first, second = (msgspec.json.encode(name) for name in (config.text_column, config.lang_column))
+        return json_lines(*columns, b"{" + first + b':"', b'",' + second + b':"')
 
 
-def _label_lines(rows: list[tuple[str, str]]) -> bytes:
-    """One line a row: white space of any kind becomes one space, because a newline would start another row."""
-    return "".join(f"__label__{label} {' '.join(text.split())}\n" for text, label in rows).encode()
-
-
-def _reason(label: str, predicted: str, confidence: float, least: float) -> str:
-    if predicted != label:
-        return "label_mismatch"
-    return "low_confidence" if confidence < least else ""
+def _label_names(labels: TextColumn) -> tuple[list[str], NDArray[np.uint32]]:
+    """Return the different labels of a block, and for each row the number of its own."""
+    vocabulary = Vocabulary()
+    numbers = vocabulary.add(labels.buffer, labels.starts, labels.stops)
+    data, stops = vocabulary.export()
+    ends = stops.tolist()
+    return [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)], numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,28 +138,46 @@ class CleanJob:
         """Write kept rows and ledger in shard order."""
         counts: dict[str, int] = {"read": 0, "kept": 0, "label_mismatch": 0, "low_confidence": 0, "blank": 0}
         before: dict[int, int] = {}
-        encoder = msgspec.json.Encoder()
+        encoder, languages = msgspec.json.Encoder(), plan.inputs[1].languages
         name = "kept.txt" if config.table == "labels" else "kept.jsonl"
         with writing(out.output), out.open(name) as kept, out.open("dropped.jsonl") as ledger:
             for shard, part in engine.map_ordered(
                 "clean", CleanShard(config), plan.shards, state=plan.inputs
             ):
                 out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
-                kept.write(part["kept"])
                 first = before.get(shard.source, 0)
-                source = plan.source_names[shard.source]
-                for line, reason, label, top, confidence in part["dropped"]:
-                    row = {"source": source, "line": first + line + 1, "reason": reason}
-                    row |= {"label": label, "top": top, "score": confidence}
-                    ledger.write(encoder.encode(row) + b"\n")
-                    counts[reason] += 1
+                for block in part["blocks"]:
+                    kept.write(block["kept"])
+                    rows = _ledger_rows(block, plan.source_names[shard.source], first, languages)
+                    ledger.write(encoder.encode_lines(rows))
+                    for i, reason in REASONS.items():
+                        counts[reason] += int((block["reason"] == i).sum())
+                    counts["kept"] += block["num_kept"]
                 before[shard.source] = first + part["num_lines"]
-                counts["kept"] += part["num_kept"]
                 counts["blank"] += part["num_blank"]
             out.bad_rows.check()
         counts["read"], counts["bad"] = out.bad_rows.num_read, out.bad_rows.num_bad
         out.write_json("report.json", counts)
         return dict(counts)
+
+
+def _ledger_rows(
+    block: dict[str, Any], source: str, first: int, languages: list[str]
+) -> list[dict[str, Any]]:
+    """The rows left out, as the ledger writes them."""
+    names = [*languages, UNDETERMINED]  # -1 is the last
+    columns = (block[name].tolist() for name in ("line", "reason", "label", "top", "score"))
+    return [
+        {
+            "source": source,
+            "line": first + line + 1,
+            "reason": REASONS[reason],
+            "label": block["names"][label],
+            "top": names[top],
+            "score": score,
+        }
+        for line, reason, label, top, score in zip(*columns, strict=True)
+    ]
 
 
 JOB = CleanJob()

@@ -20,7 +20,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.langid.features import derive
 from samebits.jobs.langid.files import read_model, write_model
-from samebits.jobs.langid.words import WordTable, from_vocabulous, merge_tables
+from samebits.jobs.langid.words import LABEL, WordTable, from_label_lines, from_vocabulous, merge_tables
 
 __all__ = ["IMPORT_JOB", "MERGE_JOB", "ImportConfig", "MergeConfig"]
 
@@ -38,7 +38,9 @@ class MergeConfig:
 class ImportConfig:
     """Which file to read."""
 
-    inputs: tuple[str, ...] = option((), help="one vocabulous JSON file", location=True)
+    inputs: tuple[str, ...] = option(
+        (), help="one file: vocabulous JSON, or __label__xx lines of words", location=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,11 @@ class MergeJob:
 
 @dataclass(frozen=True, slots=True)
 class ImportJob:
-    """Read a vocabulous model."""
+    """Read another tool's counts; a file that starts with ``__label__`` holds label lines, any other is JSON."""
 
     name: str = "langid_import"
     version: int = 1
-    summary: str = "make a model from a vocabulous JSON file"
+    summary: str = "make a model from a vocabulous JSON file or from __label__ lines"
     Config: type[ImportConfig] = ImportConfig
     default_executor: str = "serial"
     bytes_per_worker: int = 0
@@ -81,7 +83,10 @@ class ImportJob:
     def plan(self, config: ImportConfig) -> Plan:
         """Hash the file; there is nothing to cut."""
         if len(config.inputs) != 1:
-            raise ConfigError(f"{len(config.inputs)} files to import", hint="give one JSON file")
+            raise ConfigError(
+                f"{len(config.inputs)} files to import",
+                hint="give one JSON file or one file of __label__ lines",
+            )
         path = Path(config.inputs[0])
         if not path.is_file():
             raise InputError("no such file", path=str(path))
@@ -90,7 +95,9 @@ class ImportJob:
 
     def run(self, plan: Plan, config: ImportConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Read and write."""
-        return _write(from_vocabulous(plan.inputs), out)
+        with plan.inputs.open("rb") as file:
+            labels = file.read(len(LABEL)) == LABEL.encode()
+        return _write(from_label_lines(plan.inputs) if labels else from_vocabulous(plan.inputs), out)
 
 
 def _write(table: WordTable, out: ArtifactWriter) -> dict[str, Any]:

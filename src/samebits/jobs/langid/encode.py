@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from samebits.core.plan import Shard
 from samebits.data.rows import BadRow, TextColumn
 from samebits.jobs.langid.config import MOST_POINTS, LangidConfig
+from samebits.jobs.langid.punkt import split_by_punkt
 from samebits.jobs.langid.sources import LabelledBlock, Sources, iter_labelled
 from samebits.jobs.langid.tables import load_tables, script_number
 from samebits.kernels.langid_encode import encode_rows
@@ -54,7 +55,7 @@ class EncodeShard:
         part["labels"] = labels.add(block.label.buffer, block.label.starts, block.label.stops)[rows]
         part["label_names"], part["label_stops"] = labels.export()
         part["lines"] = block.lines[rows]
-        if self.config.sentences == "rules":
+        if self.config.sentences != "none":
             part["sentence"] = sentence
         return part
 
@@ -64,7 +65,10 @@ class EncodeShard:
         if self.config.sentences == "none":
             return block.text, rows, rows
         text = block.text
-        rows, starts, stops = split_sentences(load_tables(), text.buffer, text.starts, text.stops)
+        if self.config.sentences == "punkt":
+            rows, starts, stops = split_by_punkt(text)
+        else:
+            rows, starts, stops = split_sentences(load_tables(), text.buffer, text.starts, text.stops)
         first = np.searchsorted(rows, rows, side="left")
         return TextColumn(text.buffer, starts, stops), rows, np.arange(len(rows), dtype=np.int64) - first
 

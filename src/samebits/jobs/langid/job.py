@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from samebits.core.config import config_digest
+from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
-from samebits.jobs.langid.backoff import train_backoff
 from samebits.jobs.langid.config import LangidConfig
 from samebits.jobs.langid.exact import train_exact
 from samebits.jobs.langid.files import write_model
 from samebits.jobs.langid.gather import SPILL, Rows, gather
 from samebits.jobs.langid.ledger import Ledger
+from samebits.jobs.langid.punkt import punkt_digest
 from samebits.jobs.langid.sources import iter_labelled, open_sources
 from samebits.jobs.langid.tables import script_number
 
@@ -38,13 +39,16 @@ class LangidJob:
         """Cut the files; evaluation files follow the training files."""
         script_number(config.script)
         sources = open_sources(config.inputs, config.eval, input_format=config.input_format)
+        digest = sources.digest
+        if config.sentences == "punkt":
+            digest = digest_of([digest, punkt_digest()])
         names = sources.corpus.names
         return Plan(
             self.name,
             self.version,
             0,
             config_digest(config),
-            sources.digest,
+            digest,
             names,
             sources.shards(),
             sources,
@@ -59,6 +63,9 @@ class LangidJob:
             write_model(out, config.mode, rows.languages, rows.words, rows.word_stops, exact.words, None)
             reports = exact.reports
         else:
+            # Not needed in exact mode, whose start-up it would be a part of.
+            from samebits.jobs.langid.backoff import train_backoff
+
             backoff = train_backoff(rows, config, engine, ledger)
             write_model(
                 out, config.mode, rows.languages, rows.words, rows.word_stops, backoff.words, backoff.features

@@ -18,7 +18,18 @@ from samebits.jobs.langid.stages import WordCounts
 from samebits.kernels.langid_dict import Dictionary
 from samebits.kernels.langid_words import Vocabulary
 
-__all__ = ["WordTable", "as_lines", "as_vocabulous", "from_vocabulous", "merge_tables", "overlap"]
+__all__ = [
+    "WordTable",
+    "as_label_lines",
+    "as_lines",
+    "as_vocabulous",
+    "from_label_lines",
+    "from_vocabulous",
+    "merge_tables",
+    "overlap",
+]
+
+LABEL = "__label__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +124,49 @@ def as_lines(table: WordTable) -> Iterator[str]:
             yield f"{word}\t{language}\t{count}"
 
 
+def as_label_lines(table: WordTable) -> Iterator[str]:
+    """Yield one fastText-style line for each word and language: the word as often as it was counted.
+
+    Raises:
+        ConfigError: if a language's name holds white space: the label of a line ends there.
+    """
+    if odd := [name for name in table.languages if len(name.split()) != 1]:
+        raise ConfigError(
+            f"the label {odd[0]!r} holds white space, which a {LABEL} line cannot say", hint="--format tsv"
+        )
+    for word, pairs in table.entries():
+        for language, count in pairs:
+            yield f"{LABEL}{language} {' '.join([word] * count)}"
+
+
+def from_label_lines(path: str | Path) -> WordTable:
+    """Count the words of ``__label__xx word word ...`` lines, cut at white space and otherwise as they are.
+
+    Raises:
+        InputError: for a line without a label, naming it.
+    """
+    frequencies: dict[str, dict[str, int]] = {}
+    listed: dict[str, None] = {}
+    for number, line in enumerate(_read(path).decode("utf-8", "replace").splitlines(), start=1):
+        label, *words = line.split() or [LABEL]
+        if not label.startswith(LABEL) or (words and label == LABEL):
+            raise InputError(f"line {number} does not start with {LABEL}", path=str(path))
+        language = label.removeprefix(LABEL)
+        if words:
+            listed[language] = None
+        for word in words:
+            counts = frequencies.setdefault(word, {})
+            counts[language] = counts.get(language, 0) + 1
+    return _table_of(frequencies, list(listed), path)
+
+
+def _read(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+
+
 def from_vocabulous(path: str | Path) -> WordTable:
     """Read the reference's model file; it predicts in exact mode.
 
@@ -120,14 +174,17 @@ def from_vocabulous(path: str | Path) -> WordTable:
         InputError: if it is not such a file.
     """
     try:
-        found: dict[str, Any] = msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any])
+        found: dict[str, Any] = msgspec.json.decode(_read(path), type=dict[str, Any])
         frequencies = msgspec.convert(found["word_lang_freq"], dict[str, dict[str, int]])
         listed = msgspec.convert(found["languages"], list[str])
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     except (msgspec.MsgspecError, KeyError) as error:
         hint = "it must hold word_lang_freq and languages, as vocabulous saves them"
         raise InputError(f"not a vocabulous model: {error}", path=str(path), hint=hint) from None
+    return _table_of(frequencies, listed, path)
+
+
+def _table_of(frequencies: dict[str, dict[str, int]], listed: list[str], path: str | Path) -> WordTable:
+    """Put counts into arrays, words and their languages in the order given."""
     languages = sorted({*listed, *(name for pairs in frequencies.values() for name in pairs)})
     rank = {name: i for i, name in enumerate(languages)}
     words = [word for word, pairs in frequencies.items() if word and pairs]
