@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
 from samebits.cli.app import run
+from samebits.cli.early import begin_early
+from samebits.core import early
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +75,27 @@ def test_mistakes_end_with_a_code_and_a_way_out(
     given = ["--max-bad", "10", *flags]
     assert run(["tokens", "build", str(text), "-o", str(tmp_path / "store"), *given]) == code
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["-t {}", "--tokenizer {}", "--tokenizer={}"])
+def test_a_tokenizer_file_on_the_command_line_is_loaded_early(tmp_path: Path, form: str) -> None:
+    document = {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": []}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document))
+    key = f"fastokens {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    for given in (path, tmp_path):
+        begin_early(["tokens", "build", "a.jsonl", *form.format(given).split()])
+        loaded = early.take(key)
+        assert loaded is not None
+        assert loaded.vocab_size == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["tokens"], ["tokens", "build", "-t"], ["tokens", "build", "-t", "none"], ["count", "x"]],
+)
+def test_nothing_is_begun_without_a_file(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(early, "begin", lambda key, make: begun.append(key))
+    begin_early(arguments)
+    assert begun == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from samebits.data.blocks import BLOCK_BYTES
+from samebits.data.blocks import BLOCK_BYTES, READ_BYTES, hash_blocks
 from samebits.data.corpus import open_corpus
 from samebits.data.rows import iter_rows
 from samebits.errors import ConfigError, InputError
@@ -226,3 +226,24 @@ def test_input_changed_after_the_plan_is_refused_with_name_and_offset(tmp_path: 
     path.unlink()
     with pytest.raises(InputError, match="cannot be opened: No such file"):
         next(iter_rows(corpus, shards[0]))
+
+
+def test_a_large_file_is_hashed_in_spans_with_the_digests_of_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = np.arange(3 * READ_BYTES // 4 + 1000, dtype=np.uint32).tobytes() + b"end"
+    write(tmp_path, "a.txt", "b.txt", data=data)
+    monkeypatch.setattr("samebits.data.corpus.SPAN_BYTES", READ_BYTES)
+    corpus = open_corpus([str(tmp_path)])
+    wanted = b"".join(digest for _, digest in hash_blocks(io.BytesIO(data)))
+    assert [(source.size, source.blocks) for source in corpus.sources] == [(len(data), wanted)] * 2
+
+
+def test_a_file_that_shrinks_while_it_is_hashed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a.txt", data=b"x" * (2 * READ_BYTES))
+    monkeypatch.setattr("samebits.data.corpus.SPAN_BYTES", READ_BYTES)
+    monkeypatch.setattr("samebits.data.corpus.hash_blocks", lambda file, num_bytes: iter([(b"x", b"digest")]))
+    with pytest.raises(InputError, match="became shorter"):
+        open_corpus([str(tmp_path)])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK_BYTES", "DIGEST_BYTES", "VerifiedFile", "hash_blocks"]
+__all__ = ["BLOCK_BYTES", "DIGEST_BYTES", "READ_BYTES", "VerifiedFile", "hash_blocks"]
 
 # Small enough that checking the blocks around a cell's two borders costs little (2 of 34 for a cell of 8 MiB),
 # large enough that the table is 16 bytes in 262,144: 64 MB for a terabyte.
@@ -34,8 +34,14 @@ DIGEST_BYTES = 16
 READ_BYTES = 16 * BLOCK_BYTES
 
 
-def hash_blocks(file: FileIO | BytesIO) -> Iterator[tuple[memoryview, bytes]]:
+def hash_blocks(
+    file: FileIO | BytesIO, *, num_bytes: int | None = None
+) -> Iterator[tuple[memoryview, bytes]]:
     """Yield each block of an unbuffered file with its digest; the view is valid until the next one is asked for.
+
+    Args:
+        file: Read from where it stands, which must be on the grid.
+        num_bytes: Stop after so many, a multiple of ``READ_BYTES``; None reads to the end.
 
     >>> import io
     >>> [(len(block), digest.hex()[:8]) for block, digest in hash_blocks(io.BytesIO(b"abc"))]
@@ -43,7 +49,9 @@ def hash_blocks(file: FileIO | BytesIO) -> Iterator[tuple[memoryview, bytes]]:
     """
     # Not zeroed, so untouched pages cost nothing: files may be tiny.
     buffer = np.empty(READ_BYTES, dtype=np.uint8).data
-    while filled := _fill(file, buffer):
+    left = num_bytes
+    while (left is None or left > 0) and (filled := _fill(file, buffer)):
+        left = left if left is None else left - filled
         for at in range(0, filled, BLOCK_BYTES):
             block = buffer[at : min(at + BLOCK_BYTES, filled)]
             yield block, xxhash.xxh3_128_digest(block)

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
-from samebits.data.blocks import VerifiedFile, hash_blocks
+from samebits.data.blocks import READ_BYTES, VerifiedFile, hash_blocks
 from samebits.data.csv_rows import DELIMITERS, CsvStates
 from samebits.data.listing import Found, list_inputs
 from samebits.errors import ConfigError, InputError
@@ -27,8 +29,9 @@ __all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
 
 # The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
 CELL_BYTES = 8 << 20
-# Hashing waits for the disk more than for the processor; this many files are read at a time.
+# Hashing waits for the disk more than for the processor; this many files, or spans of a large one, are read at a time.
 HASH_THREADS = 4
+SPAN_BYTES = 4 * READ_BYTES  # so that all threads have work from 64 MiB on
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +138,74 @@ def open_corpus(
     if cell_bytes < 1:
         raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
     listing = list_inputs(inputs, format_name=format)
+    spans = [_spans(found) for found in listing.files]
     with ThreadPoolExecutor(HASH_THREADS) as pool:
-        sources = tuple(pool.map(_measure, listing.files))
+        parts = pool.map(_hash, chain.from_iterable(spans))
+        sources = tuple(
+            _source(found, list(islice(parts, len(own))))
+            for found, own in zip(listing.files, spans, strict=True)
+        )
     packed = sum(1 for source in sources if source.compression)
     note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
     return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
 
 
-def _measure(found: Found) -> Source:
-    """Read one file once: its size, the digests of its blocks, and what is needed to cut it."""
+class _Span(NamedTuple):
+    """Some blocks of a file, hashed by one thread; the last span of a file reads to its end."""
+
+    found: Found
+    start: int
+    num_bytes: int | None
+
+
+def _spans(found: Found) -> list[_Span]:
+    """Cut a large file for several threads; one whose records need an automaton is read in one go."""
+    try:
+        size = Path(found.path).stat().st_size
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
+    if _cuts_records(found) or size <= SPAN_BYTES:
+        return [_Span(found, 0, None)]
+    starts = range(0, size, SPAN_BYTES)
+    return [_Span(found, at, SPAN_BYTES if at + SPAN_BYTES < size else None) for at in starts]
+
+
+def _cuts_records(found: Found) -> bool:
+    return found.kind.format in DELIMITERS and not found.kind.compression
+
+
+def _hash(span: _Span) -> tuple[int, bytes, bytes]:
+    """Read a span once: its size, the digests of its blocks, and the states needed to cut it."""
+    found = span.found
     digests = []
     size = 0
-    cuts_records = found.kind.format in DELIMITERS and not found.kind.compression
-    states = CsvStates(DELIMITERS[found.kind.format]) if cuts_records else None
+    states = CsvStates(DELIMITERS[found.kind.format]) if _cuts_records(found) else None
     try:
         with Path(found.path).open("rb", buffering=0) as file:
-            for block, digest in hash_blocks(file):
+            file.seek(span.start)
+            for block, digest in hash_blocks(file, num_bytes=span.num_bytes):
                 size += len(block)
                 digests.append(digest)
                 if states is not None:
                     states.add(block)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
+    if span.num_bytes not in (None, size):
+        raise InputError("the input became shorter while it was read", path=found.origin)
+    return size, b"".join(digests), bytes(states) if states is not None else b""
+
+
+def _source(found: Found, parts: Sequence[tuple[int, bytes, bytes]]) -> Source:
+    """Join what was read of one file."""
     source = Source(
         found.name,
         found.path,
         found.origin,
-        size,
+        sum(size for size, _, _ in parts),
         found.kind.format,
         found.kind.compression,
-        blocks=b"".join(digests),
-        states=bytes(states) if states is not None else b"",
+        blocks=b"".join(blocks for _, blocks, _ in parts),
+        states=parts[0][2],
     )
     return _with_row_groups(source) if source.format == "parquet" else source
 

@@ -336,3 +336,20 @@ def test_the_plan_knows_the_tokenizer_by_content_not_by_place(
         for path in (tokenizer_file, tmp_path / "copy.json", tmp_path / "other.json")
     ]
     assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_the_manifest_has_the_digests_of_the_files_on_disk(build: Build, *, shuffle: bool) -> None:
+    """The stream is hashed while it is written; a full check reads it again."""
+    folder = build(val_ratio=0.3, shuffle=shuffle)
+    assert len(TokenStore.open(folder, "val", full_check=True)) > 0
+
+
+def test_a_sample_without_rows_is_followed_by_a_larger_one(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "late.jsonl"
+    path.write_bytes(b"\n" * 400_000 + b'{"text": "late"}\n' * 1000)
+    folder = build(path)
+    assert (
+        "estimate: 1,000 rows, 5,000 tokens"
+        in json.loads((folder / "record.json").read_bytes())["metrics"]["estimate"]
+    )

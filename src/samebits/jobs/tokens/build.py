@@ -202,7 +202,9 @@ class _Fold:
             )
         if self.config.shuffle:
             self.writers = {split: self._shuffled(split) for split in self.config.splits}
-        for split in self.config.splits:
+        for split, writer in self.writers.items():
+            if isinstance(writer, PackedWriter):
+                self.out.know_sha256(f"{split}.bin", writer.sha256.hexdigest())
             self._extras(split)
         return self._about()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import psutil
 
-from samebits.core.plan import Plan
+from samebits.core.plan import Plan, Shard
 from samebits.data.corpus import Corpus
 from samebits.data.rowblock import RowBlock
 from samebits.data.rows import iter_rows
@@ -107,8 +108,8 @@ def _store_bytes(config: TokensConfig, num_rows: int, stream: int, item: int) ->
 def _sample(plan: Plan, state: EncodeState, dtype: str) -> tuple[int, int, int]:
     """Encode the first rows: (rows, tokens, bytes of the input they came from)."""
     codes = piece_codes(state.template, state.tokenizer)
-    for shard in plan.shards[:3]:
-        for block in iter_rows(state.corpus, shard, state.template.columns):
+    for shard in _heads(plan):
+        for block in iter_rows(state.corpus, shard, state.template.columns, stream_bytes=SAMPLE_BYTES):
             if len(block) == 0:
                 continue
             rows = max(1, int(np.searchsorted(block.offsets - block.offsets[0], SAMPLE_BYTES)))
@@ -116,6 +117,14 @@ def _sample(plan: Plan, state: EncodeState, dtype: str) -> tuple[int, int, int]:
             ids, _, _ = encode_block(head, state, codes, dtype)
             return rows, len(ids), _span(block, rows, shard.stop - shard.start)
     return 0, 0, 1
+
+
+def _heads(plan: Plan) -> Iterator[Shard]:
+    """Yield the first shards, before each the little of it that usually holds a sample; Parquet has no bytes to cut."""
+    for shard in plan.shards[:3]:
+        if plan.inputs.sources[shard.source].format != "parquet":
+            yield replace(shard, stop=min(shard.stop, shard.start + SAMPLE_BYTES))
+        yield shard
 
 
 def _head(block: RowBlock, rows: int) -> RowBlock:

@@ -10,6 +10,7 @@ both       ``train.prompts.npy`` with a separator in the template: tokens up to 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ def length_dtype(width: int) -> str:
 
 
 class PackedWriter:
-    """One stream of ids and the offsets of its documents."""
+    """One stream of ids and the offsets of its documents; ``sha256`` follows the stream."""
 
     def __init__(self, path_of: PathOf, split: str, dtype: str, *, prompts: bool) -> None:
         self.num_rows = 0
@@ -69,10 +70,13 @@ class PackedWriter:
         self._source = NpyStream(path_of(f"{split}.source.npy"), "<u8")
         self._prompts = NpyStream(path_of(f"{split}.prompts.npy"), "<u4") if prompts else None
         self._dtype = np.dtype(dtype)
+        self.sha256 = hashlib.sha256()
 
     def append(self, batch: Batch) -> None:
         """Append ids as they are."""
-        self._bin.write(np.ascontiguousarray(batch.ids, dtype=self._dtype).data)
+        ids = np.ascontiguousarray(batch.ids, dtype=self._dtype).data
+        self._bin.write(ids)
+        self.sha256.update(ids)
         self._offsets.append(np.cumsum(batch.lengths) + self.num_tokens)
         self._source.append(batch.source)
         if self._prompts:
