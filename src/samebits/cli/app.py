@@ -34,6 +34,7 @@ COMMANDS = {
         "train encoding models; detect and convert encodings; export to chardet",
     ),
     "langid": ("samebits.cli.langid:group", "train a language identifier, predict, clean labelled data"),
+    "lm": ("samebits.cli.lm:group", "train a small GPT on every core; sample, evaluate, export"),
     "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),

@@ -11,7 +11,7 @@ import click
 from samebits.core import clock
 from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
 
-__all__ = ["Progress", "make_progress", "show_size"]
+__all__ = ["Progress", "make_progress", "memory_of_all", "show_size"]
 
 PLAIN_SECONDS = 5.0  # a log file wants few lines
 FIRST_RATE_SECONDS = 0.5  # a rate measured over less is noise
@@ -73,7 +73,7 @@ class _State:
             pieces.append(f"{show_size(rate)}/s")
             pieces.append(f"{max(0, self.num_units - self.units_done) / rate:.0f} s left")
         pieces += [f"{value:g} {name.replace('_', ' ')}" for name, value in self.metrics.items() if value]
-        pieces.append(f"{show_size(_memory())} memory")
+        pieces.append(f"{show_size(memory_of_all())} memory")
         return ", ".join(pieces)
 
 
@@ -90,7 +90,8 @@ def show_size(num_bytes: float) -> str:
     return f"{num_bytes:.1f} TB"
 
 
-def _memory() -> int:
+def memory_of_all() -> int:
+    """Return the resident memory of this process and all its children, in bytes; shared pages count in each."""
     import psutil
 
     own = psutil.Process()

@@ -17,6 +17,7 @@ JOBS = {
     "langid_clean": "samebits.jobs.langid.clean:JOB",
     "langid_import": "samebits.jobs.langid.derived:IMPORT_JOB",
     "langid_merge": "samebits.jobs.langid.derived:MERGE_JOB",
+    "lm": "samebits.jobs.lm.job:JOB",
     "tokens": "samebits.jobs.tokens:JOB",
     "tokens_convert": "samebits.jobs.tokens:CONVERT_JOB",
     "tokens_train": "samebits.jobs.tokens:TOKENIZER_JOB",

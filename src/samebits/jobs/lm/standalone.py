@@ -1,0 +1,78 @@
+"""Load a model that ``samebits lm export --format safetensors`` wrote. Needs torch and safetensors, nothing else.
+
+model = load("folder")
+logits = model(torch.tensor([[1, 2, 3]]))        # (rows, length, vocab)
+"""
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional
+
+
+def load(folder: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the model as a function from token ids (rows, length) to logits."""
+    place = pathlib.Path(folder)
+    arch = json.loads((place / "config.json").read_text())["architecture"]
+    params = load_file(place / "model.safetensors")
+    return lambda x: forward(params, arch, x)
+
+
+def norm(x: torch.Tensor, arch: dict[str, Any], weight: torch.Tensor | None) -> torch.Tensor:
+    """RMS norm without weights, or LayerNorm."""
+    if arch["norm"] == "rms":
+        return functional.rms_norm(x, (x.shape[-1],), eps=1e-6)
+    return functional.layer_norm(x, (x.shape[-1],), weight, None, 1e-5)
+
+
+def rotate(x: torch.Tensor) -> torch.Tensor:
+    """Turn the pairs (j, j + half) of each head by the angle of its position."""
+    half = x.shape[-1] // 2
+    rates = 10000.0 ** (-torch.arange(0, 2 * half, 2, dtype=torch.float64) / (2 * half))
+    angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * rates
+    cos, sin = angles.cos().float(), angles.sin().float()
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def attend(qkv: torch.Tensor, arch: dict[str, Any]) -> torch.Tensor:
+    """Causal attention over all heads."""
+    rows, length, width = qkv.shape
+    q, k, v = qkv.view(rows, length, 3, arch["heads"], -1).permute(2, 0, 3, 1, 4)
+    if arch["qk_norm"]:
+        q, k = (functional.rms_norm(part, (part.shape[-1],), eps=1e-6) for part in (q, k))
+    if arch["positions"] == "rope":
+        q, k = rotate(q), rotate(k)
+    out = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return out.transpose(1, 2).reshape(rows, length, width // 3)
+
+
+def forward(params: dict[str, torch.Tensor], arch: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
+    """Return logits."""
+    stream = functional.embedding(x, params["wte"])
+    if arch["positions"] == "learned":
+        stream = stream + params["wpe"][: x.shape[1]]
+    if arch["norm"] == "rms":
+        stream = norm(stream, arch, None)
+    for number in range(arch["layers"]):
+        p = {
+            name.partition(".")[2]: value for name, value in params.items() if name.startswith(f"h{number}.")
+        }
+        qkv = functional.linear(norm(stream, arch, p.get("norm1")), p["qkv"].flatten(0, 1))
+        stream = stream + functional.linear(attend(qkv, arch), p["o"])
+        hidden = norm(stream, arch, p.get("norm2"))
+        up = functional.linear(hidden, p["up"])
+        if arch["activation"] == "gelu":
+            up = functional.gelu(up)
+        elif arch["activation"] == "relu2":
+            up = functional.relu(up).square()
+        else:
+            up = functional.silu(functional.linear(hidden, p["gate"])) * up
+        stream = stream + functional.linear(up, p["down"])
+    return functional.linear(
+        norm(stream, arch, params.get("norm")), params["wte" if arch["tied"] else "head"]
+    )

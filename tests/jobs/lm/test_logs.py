@@ -1,0 +1,62 @@
+"""TensorBoard files, the drawing of the losses, and the choice of precision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from samebits.errors import InputError
+from samebits.jobs.lm.curve import draw_losses
+from samebits.jobs.lm.precision import choose_dtype
+from samebits.jobs.lm.tensorboard import EventFile, read_scalars
+
+
+def test_scalars_are_read_back_as_they_were_written(tmp_path: Path) -> None:
+    file = EventFile(tmp_path / "tb")
+    file.add(1, loss_train=2.5, train_lr=0.125)
+    file.add(300, loss_val=1.5)
+    file.close()
+    (path,) = (tmp_path / "tb").iterdir()
+    assert path.name.startswith("events.out.tfevents.")
+    found = [tuple(scalar) for scalar in read_scalars(path)]
+    assert found == [("loss/train", 1, 2.5), ("train/lr", 1, 0.125), ("loss/val", 300, 1.5)]
+
+
+def test_a_flipped_bit_in_an_event_file_is_found_with_its_place(tmp_path: Path) -> None:
+    file = EventFile(tmp_path)
+    file.add(1, loss_train=2.5)
+    file.close()
+    (path,) = tmp_path.iterdir()
+    data = bytearray(path.read_bytes())
+    data[-8] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="wrong checksum") as error:
+        list(read_scalars(path))
+    assert error.value.offset == 40
+
+
+def test_the_drawing_has_a_point_for_every_validation_and_the_same_bytes_every_time() -> None:
+    losses = [4.0 - step / 1000 for step in range(2000)]
+    validations = [(step, 3.9 - step / 1000) for step in range(200, 2001, 200)]
+    drawn = draw_losses(losses, validations)
+    assert drawn == draw_losses(losses, validations)
+    assert drawn.count("<circle") == 10
+    assert len(drawn) < 40_000
+
+
+def test_a_run_without_steps_has_an_empty_drawing() -> None:
+    assert draw_losses([], []).startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [("fpu avx2", "float32"), ("fpu avx512_bf16", "bfloat16"), ("amx_bf16 fpu", "bfloat16")],
+)
+def test_bfloat16_is_chosen_only_where_the_cpu_computes_in_it(
+    tmp_path: Path, flags: str, expected: str
+) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"model name : x\nflags\t\t: {flags}\n")
+    assert choose_dtype("auto", cpuinfo) == expected
+    assert choose_dtype("auto", tmp_path / "missing") == "float32"
