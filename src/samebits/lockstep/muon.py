@@ -23,7 +23,7 @@ from samebits.lockstep.objective import Floats
 
 __all__ = ["POLYNOMIALS", "Matrix", "matrices_of", "orthogonalise", "share_matrices"]
 
-TINY = 1e-30  # keeps a zero gradient from dividing by zero
+TINY = 1e-15  # a gradient of zero stays zero: its square must not leave the range of float32
 
 # iterations -> coefficients (a, b, c) of a x + b x^3 + c x^5, one row an iteration
 POLYNOMIALS: dict[int, tuple[tuple[float, float, float], ...]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from samebits.errors import ConfigError
 from samebits.jobs.lm.arch import BLOCKS, Architecture
@@ -15,7 +16,7 @@ from samebits.jobs.lm.reference import logits
 
 
 def model(block: str) -> tuple[Architecture, dict[str, torch.Tensor]]:
-    arch = Architecture(vocab=13, layers=2, heads=2, dim=16, block=12, **BLOCKS[block])  # type: ignore[arg-type]
+    arch = Architecture(vocab=13, layers=2, heads=2, dim=16, block=12, **BLOCKS[block])
     generator = torch.Generator().manual_seed(1)
     return arch, {t.name: torch.randn(t.shape, generator=generator) * 0.5 for t in arch.tensors()}
 
@@ -62,7 +63,9 @@ def test_temperature_zero_takes_the_likeliest_and_of_equals_the_lowest_id() -> N
     assert draw.next(np.array([0.0, 2.0, 2.0, 1.0]), 5) == 1
 
 
-def brute_force(scores: np.ndarray, temperature: float, top_k: int, top_p: float) -> dict[int, float]:  # type: ignore[type-arg]
+def brute_force(
+    scores: NDArray[np.float64], temperature: float, top_k: int, top_p: float
+) -> dict[int, float]:
     weights = np.exp((scores - scores.max()) / temperature)
     ranked = sorted(enumerate(weights.tolist()), key=lambda item: (-item[1], item[0]))[: top_k or None]
     total = sum(weight for _, weight in ranked)

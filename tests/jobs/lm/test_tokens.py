@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from samebits import api
+from samebits.core.config import make_config
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.lm.batches import Batches, check_lengths
 from samebits.jobs.lm.config import LmConfig
@@ -77,9 +79,9 @@ def test_a_token_store_is_read_with_its_own_validation_part(
     config = TokensConfig(
         inputs=(str(text_file),),
         tokenizer="char",
-        layout=layout,
+        layout=layout,  # type: ignore[arg-type]
         val_ratio=0.2,
-        max_length=64,  # type: ignore[arg-type]
+        max_length=64,
     )
     api.run("tokens", config, output=tmp_path / "store")
     source = open_source([str(tmp_path / "store")])
@@ -190,8 +192,8 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
     ],
 )
 def test_settings_that_do_not_fit_together_are_refused_with_their_numbers(
-    settings: dict, message: str
-) -> None:  # type: ignore[type-arg]
+    settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         resolve(LmConfig(**settings), 65)
 
@@ -201,4 +203,4 @@ def test_settings_that_do_not_fit_together_are_refused_with_their_numbers(
 )
 def test_values_out_of_range_are_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is {value}"):
-        LmConfig(**{name: value})
+        make_config(LmConfig, {name: value})

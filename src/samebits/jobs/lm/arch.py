@@ -8,12 +8,12 @@ projections and a head of its own that start at zero. Every choice can be set on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 __all__ = ["BLOCKS", "EPS", "Architecture", "Tensor"]
 
 EPS = 1e-6  # of the root mean square; LayerNorm has 1e-5, as GPT-2
-BLOCKS = {
+BLOCKS: dict[str, dict[str, Any]] = {
     "classic": {
         "norm": "layer",
         "positions": "learned",

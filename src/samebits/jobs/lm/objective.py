@@ -1,24 +1,29 @@
-"""The language model as something lockstep can train: tensors, gradient of a shard, validation, modes of computing."""
+"""The language model as something lockstep can train: tensors, gradient of a shard, validation, modes of computing.
+
+torch is imported in ``bind``, so the parent, which only sends this object to its workers, does without its 200 MB.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from samebits.jobs.lm.arch import Architecture
 from samebits.jobs.lm.batches import VAL_ROWS, Batches
-from samebits.jobs.lm.compiled import Loss, autograd_loss, try_to_compile
-from samebits.jobs.lm.passes import Passes
 from samebits.jobs.lm.recipe import Recipe
 from samebits.jobs.lm.samples import Samples
 from samebits.jobs.lm.sources import TokenSource
 from samebits.lockstep.objective import Floats, TensorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+    from samebits.jobs.lm.compiled import Loss
 
 __all__ = ["LmObjective", "first_values"]
 
@@ -83,6 +88,11 @@ class LmObjective:
 
     def bind(self, params: Mapping[str, Floats]) -> None:
         """Open the tokens, make the buffers."""
+        import torch
+
+        from samebits.jobs.lm.compiled import autograd_loss
+        from samebits.jobs.lm.passes import Passes
+
         torch.set_num_threads(1)
         recipe = self.recipe
         self._params = {name: torch.from_numpy(value) for name, value in params.items()}
@@ -102,6 +112,8 @@ class LmObjective:
 
     def enter(self, mode: str) -> bool:
         """Prepare a mode; a compiler that fails is given a clean cache once, and then given up."""
+        from samebits.jobs.lm.compiled import autograd_loss, try_to_compile
+
         self._loss = autograd_loss(self.recipe.arch, self.recipe.dtype)
         self._written_out = mode == "eager" and self.recipe.dtype == "float32"
         if mode == "eager":
@@ -113,6 +125,8 @@ class LmObjective:
         return True
 
     def _warm_up(self, loss: Loss) -> None:
+        import torch
+
         window = torch.zeros((self.recipe.rows, self.recipe.arch.block), dtype=torch.int64)
         self._autograd(loss, window, window, self._masks(np.random.Generator(np.random.Philox(key=0))))
 
@@ -120,6 +134,8 @@ class LmObjective:
         self, step: int, g: int, num_shards: int, rng: np.random.Generator, grads: Mapping[str, Floats]
     ) -> float:
         """Write the gradient of one shard."""
+        import torch
+
         windows = torch.from_numpy(self._batches.shard(step, g, num_shards))
         x, y = windows[:, :-1].contiguous(), windows[:, 1:].contiguous()
         masks, self._step = self._masks(rng), step
@@ -134,6 +150,8 @@ class LmObjective:
 
     def _masks(self, rng: np.random.Generator) -> tuple[torch.Tensor, ...]:
         """Return what dropout multiplies by; drawn by the shard's own generator, so compiled code draws nothing."""
+        import torch
+
         arch, keep = self.recipe.arch, 1 - self.recipe.dropout
         if keep == 1:
             return ()
@@ -145,6 +163,8 @@ class LmObjective:
     def _autograd(
         self, function: Loss, x: torch.Tensor, y: torch.Tensor, masks: tuple[torch.Tensor, ...]
     ) -> tuple[float, dict[str, torch.Tensor]]:
+        import torch
+
         leaves = {name: value.detach().requires_grad_(True) for name, value in self._params.items()}
         loss = function(leaves, x, y, masks)
         found = torch.autograd.grad(loss, list(leaves.values()))

@@ -162,7 +162,7 @@ class Passes:
             heads_forward(
                 layer.qkv.numpy(), layer.scale.numpy(), self.cos, self.sin, arch.heads, arch.qk_norm, EPS
             )
-        q, k, v = (self._heads(part) for part in layer.qkv.split(arch.dim, 1))
+        q, k, v = (self._heads(part) for part in torch.split(layer.qkv, arch.dim, 1))
         out, sums = _flash(q, k, v, 0.0, True)
         layer.attended = (q, k, v, out, sums)
         self._residual(stream, self._flat(out), params[at + "o"], layer.masks[:1], layer.middle)
@@ -261,8 +261,11 @@ class Passes:
         grad_out = self._heads(torch.mm(grad, params[at + "o"], out=self.grad_h))
         pieces = _flash_backward(grad_out, q, k, v, out, sums, 0.0, True)
         if arch.positions == "rope":
+            grad_q, grad_k, grad_v = (self._flat(piece).numpy() for piece in pieces)
             heads_backward(
-                *(self._flat(piece).numpy() for piece in pieces),
+                grad_q,
+                grad_k,
+                grad_v,
                 layer.qkv.numpy(),
                 layer.scale.numpy(),
                 self.cos,

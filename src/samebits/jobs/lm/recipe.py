@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 from samebits.errors import ConfigError
 from samebits.jobs.lm.arch import BLOCKS, Architecture
 from samebits.jobs.lm.config import PRESETS, LmConfig
-from samebits.lockstep.config import FitConfig, Optimizer, Schedule
+from samebits.lockstep.config import FitConfig
 
 __all__ = ["Recipe", "resolve"]
 
@@ -121,14 +121,14 @@ def _fit(config: LmConfig, arch: Architecture, steps: int) -> FitConfig:
     return FitConfig(
         steps=steps,
         shards=config.shards,
-        optimizer=cast(Optimizer, optimizer),
+        optimizer=optimizer,
         lr=lr,
         weight_decay=config.weight_decay,
         clip=config.clip,
         beta2=config.beta2,
         muon_lr=config.muon_lr,
         muon_iterations=config.muon_iterations,
-        schedule=cast(Schedule, schedule),
+        schedule=schedule,
         warmup=min(WARMUP[config.model], steps) if config.warmup is None else config.warmup,
         cooldown=config.cooldown,
         floor=0.1 if schedule == "cosine" else 0.0,

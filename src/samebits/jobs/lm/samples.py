@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from samebits.jobs.lm.arch import Architecture
 from samebits.jobs.lm.draw import Draw
-from samebits.jobs.lm.generate import generate
 from samebits.jobs.lm.vocab import Vocabulary
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Samples", "sample_text"]
 
@@ -29,6 +30,8 @@ def sample_text(
     seed: int,
 ) -> str:
     """Return a prompt and what a model makes of it, at temperature 0.8."""
+    from samebits.jobs.lm.generate import generate
+
     start = vocabulary.encode(prompt, name="--prompt").tolist() if prompt else []
     made = generate(arch, params, start, tokens=tokens, draw=Draw(temperature=0.8, seed=seed))
     return vocabulary.decode([*start, *made]) + "\n"

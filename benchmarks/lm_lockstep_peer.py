@@ -1,0 +1,103 @@
+"""One training run of lockstep in a process of its own: prints step times, validations, digest and memory as JSON.
+
+Memory is the sum of proportional set sizes (``/proc/<pid>/smaps_rollup``) of the parent and its workers, looked at every
+half second: a page that three processes share counts a third in each, so the sum is what the machine really holds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from samebits.core.place import Place
+from samebits.jobs.lm.config import LmConfig
+from samebits.jobs.lm.job import prepare
+from samebits.jobs.lm.objective import LmObjective
+from samebits.lockstep.config import Every
+from samebits.lockstep.events import FitEvent, StepDone
+from samebits.lockstep.train import train
+
+LOOK_SECONDS = 0.5
+
+
+def proportional_bytes(pid: int) -> int:
+    """Return the proportional set size of a process; 0 if it ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+
+
+class Memory:
+    """The largest sum over this process and its children."""
+
+    def __init__(self) -> None:
+        self.peak: dict[str, int] = {"all": 0}
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        own = psutil.Process()
+        while not self._end.wait(LOOK_SECONDS):
+            workers = [proportional_bytes(child.pid) for child in own.children(recursive=True)]
+            parent = proportional_bytes(own.pid)
+            if parent + sum(workers) > self.peak["all"]:
+                self.peak = {
+                    "all": parent + sum(workers),
+                    "parent": parent,
+                    "largest_worker": max(workers, default=0),
+                }
+
+    def stop(self) -> dict[str, int]:
+        """Return the peak."""
+        self._end.set()
+        self._thread.join()
+        return self.peak
+
+
+def main(request: dict[str, Any]) -> None:
+    """Run what standard input asks for: settings of LmConfig, workers, a folder, and how many steps to make now."""
+    source, recipe = prepare(LmConfig(inputs=(request["data"],), **request["settings"]))
+    steps: list[dict[str, float]] = []
+
+    def see(event: FitEvent) -> None:
+        if isinstance(event, StepDone):
+            steps.append({"step": event.step, "seconds": event.seconds, "update": event.update_seconds})
+
+    folder = Path(request["folder"]) if request.get("folder") else None
+    until = request.get("steps_now") or recipe.fit.steps
+    memory = Memory()
+    result = train(
+        LmObjective(recipe, source),
+        recipe.fit,
+        place=Place(workers=request["workers"], folder=folder),
+        every=Every(seconds=0.0),
+        observer=see,
+        stop=(lambda: len(steps) >= until) if until < recipe.fit.steps else None,
+    )
+    print(
+        json.dumps(
+            {
+                "steps": steps,
+                "validations": result.validations,
+                "digest": result.digest,
+                "steps_done": result.steps_done,
+                "shared": dict(result.memory),
+                "proportional": memory.stop(),
+                "tokens_per_step": recipe.tokens_per_step,
+                "parameters": recipe.arch.num_parameters,
+                "flops_per_token": recipe.arch.flops_per_token,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(json.load(sys.stdin))
