@@ -31,6 +31,7 @@ ALLOWED = {
     "api": {"jobs", "executors", "data", "core", "errors"},
     "pipeline": {"api", "jobs", "data", "core", "errors"},
     "langid": {"api", "jobs", "data", "core", "errors"},
+    "lm": {"api", "jobs", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "errors"},
     "report": {"data", "core", "errors"},
