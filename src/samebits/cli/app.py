@@ -38,6 +38,7 @@ COMMANDS = {
     "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
+    "report": ("samebits.cli.report:command", "make one page with pictures from runs and measurements"),
     "bench": ("samebits.cli.bench:group", "prove parity and measure speed-up"),
     "doctor": ("samebits.cli.doctor:command", "show cores, thread caps, kernels and extras; run a self-test"),
     "demo": ("samebits.cli.demo:command", "see it work on the sample texts inside the package"),

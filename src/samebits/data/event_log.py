@@ -5,16 +5,21 @@ Written as they come, because a run of a million shards should not hold a millio
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from samebits.core import clock
 from samebits.core.events import Event
 from samebits.data.files import writing
 
 __all__ = ["EventLog", "event_line"]
+
+# Looking at the children takes about a millisecond: rare enough to cost nothing, often enough for a picture.
+SAMPLE_SECONDS = 0.25
 
 
 def event_line(event: Event) -> bytes:
@@ -23,11 +28,24 @@ def event_line(event: Event) -> bytes:
     return msgspec.json.encode(fields) + b"\n"
 
 
+def _memory_line() -> bytes:
+    """Return the resident memory of this process and its children as a line of its own."""
+    import psutil
+
+    own = psutil.Process()
+    total = own.memory_info().rss
+    for child in own.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            total += child.memory_info().rss
+    return msgspec.json.encode({"event": "Memory", "at": clock.seconds(), "bytes": total}) + b"\n"
+
+
 class EventLog:
-    """An observer that writes every event to a file."""
+    """An observer that writes every event to a file, and the memory in use now and then."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._next_sample = clock.seconds()
         with writing(path):
             self._file = path.open("wb")
 
@@ -35,6 +53,9 @@ class EventLog:
         """Write one event."""
         with writing(self.path):
             self._file.write(event_line(event))
+            if clock.seconds() >= self._next_sample:
+                self._file.write(_memory_line())
+                self._next_sample = clock.seconds() + SAMPLE_SECONDS
 
     def move_to(self, path: Path) -> None:
         """End the log and put the file where it belongs."""

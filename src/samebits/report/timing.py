@@ -1,0 +1,140 @@
+"""Where the time went: speed-up over workers, shards per worker over time, memory, and the comparison with peers."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from markupsafe import Markup
+
+from samebits.report.charts import Bar, Line, Span, bar_chart, line_chart, timeline
+from samebits.report.collect import Collection, Run
+from samebits.report.parts import Section, heading, paragraph, size, table
+
+__all__ = ["memory_section", "peers_section", "speedup_section", "timeline_section"]
+
+MOST_SPANS = 3000  # a page of a million rectangles helps nobody; the slowest are kept
+
+
+def speedup_section(found: Collection) -> Section | None:
+    """Draw measured speed-up, the fit of Amdahl's law and the ideal line."""
+    body = Markup("")
+    for report in found.speedups:
+        rows = report["rows"]
+        serial = float(report["serial_share"])
+        most = max(2, 2 * max(int(row["workers"]) for row in rows))
+        counts = range(1, most + 1)
+        measured = [(float(row["workers"]), float(row["speedup"])) for row in rows]
+        fitted = [(float(w), 1 / (serial + (1 - serial) / w)) for w in counts]
+        body += heading(f"{report['job']} on {report['executor']}")
+        body += line_chart(
+            f"Speed-up of {report['job']}",
+            [
+                Line("measured", measured, dots=True),
+                Line(f"Amdahl's law, {serial:.1%} serial", fitted),
+                Line("ideal", [(float(w), float(w)) for w in counts]),
+            ],
+            x_label="workers",
+            y_label="times as fast",
+            from_zero=True,
+        )
+        body += table(
+            ("workers", "seconds", "fastest", "slowest", "speed-up", "efficiency", "memory"),
+            [
+                (
+                    row["workers"],
+                    row["seconds"],
+                    row["fastest"],
+                    row["slowest"],
+                    row["speedup"],
+                    f"{row['efficiency']:.0%}",
+                    size(row["peak_rss"]),
+                )
+                for row in rows
+            ],
+        )
+    return Section("speedup", "Speed-up", body) if body else None
+
+
+def timeline_section(found: Collection) -> Section | None:
+    """Draw the shards of each run, one row a worker."""
+    body = Markup("")
+    for run in found.runs:
+        shards = [event for event in run.events if _is_work(event)]
+        if not shards:
+            continue
+        body += heading(f"{run.name} ({run.job})") + _timeline(run, shards) + paragraph(_balance(shards))
+    return Section("timeline", "Where the time went", body) if body else None
+
+
+def _is_work(event: dict[str, Any]) -> bool:
+    return event.get("event") == "ShardDone" and not event.get("resumed")
+
+
+def _timeline(run: Run, shards: list[dict[str, Any]]) -> Markup:
+    kept = sorted(shards, key=lambda e: -float(e["seconds"]))[:MOST_SPANS]
+    workers = sorted({str(event["worker"]) for event in shards})
+    stages = list(dict.fromkeys(str(event["stage"]) for event in shards))
+    spans = [
+        Span(
+            workers.index(str(event["worker"])),
+            float(event["started"]),
+            float(event["started"]) + float(event["seconds"]),
+            stages.index(str(event["stage"])),
+            f"{event['stage']} shard {event['index']}: {float(event['seconds']) * 1000:.1f} ms",
+        )
+        for event in kept
+    ]
+    return timeline(f"Shards of {run.name} by worker", workers, spans, stages)
+
+
+def _balance(shards: list[dict[str, Any]]) -> str:
+    """Say how busy the workers were and what kept the last one."""
+    first = min(float(event["started"]) for event in shards)
+    last = max(float(event["started"]) + float(event["seconds"]) for event in shards)
+    busy = sum(float(event["seconds"]) for event in shards)
+    workers = len({event["worker"] for event in shards})
+    typical = statistics.median(float(event["seconds"]) for event in shards)
+    slowest = max(shards, key=lambda event: float(event["seconds"]))
+    share = busy / (workers * (last - first)) if last > first else 1.0
+    return (
+        f"{len(shards):,} shards on {workers} workers in {last - first:.2f} s, busy {min(share, 1):.0%} of the time. "
+        f"Typical shard {typical * 1000:.1f} ms; slowest {float(slowest['seconds']) * 1000:.1f} ms "
+        f"({slowest['stage']}, shard {slowest['index']})."
+    )
+
+
+def memory_section(found: Collection) -> Section | None:
+    """Draw resident memory while each run went on."""
+    lines = []
+    for run in found.runs:
+        samples = [event for event in run.events if event.get("event") == "Memory"]
+        if len(samples) > 1:
+            start = float(samples[0]["at"])
+            lines.append(Line(run.name, [(float(s["at"]) - start, float(s["bytes"]) / 1e6) for s in samples]))
+    if not lines:
+        return None
+    chart = line_chart("Memory over time", lines, x_label="seconds", y_label="MB", from_zero=True)
+    text = "Resident memory of the driver and its children, sampled while events came in."
+    return Section("memory", "Memory", paragraph(text) + chart)
+
+
+def peers_section(found: Collection) -> Section | None:
+    """Draw how many times as fast as each peer samebits was, from benchmark records."""
+    body = Markup("")
+    for record in found.benchmarks:
+        ratios = {
+            str(name): float(value)
+            for name, value in record["ratios"].items()
+            if isinstance(value, int | float)
+        }
+        if not ratios:
+            continue
+        equal = "equal results" if record.get("equal") else "results not equal"
+        bars = [Bar(name.replace("_", " "), value) for name, value in ratios.items()]
+        title = f"{record['name']} ({equal})"
+        body += heading(title) + bar_chart(title, bars, unit="x")
+    if not body:
+        return None
+    text = "Time of the peer divided by ours, in one run each; scripts and records are in benchmarks/."
+    return Section("peers", "Against the peers", paragraph(text) + body)
