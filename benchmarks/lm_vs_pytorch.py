@@ -1,0 +1,285 @@
+"""Training in lockstep against plain PyTorch on the same text and the same cores: tokens a second, and time to a loss.
+
+Part ``speed``: the classic block and AdamW on both sides. Rounds are interleaved: a plain loop written as nanoGPT does it with
+PyTorch's default threads, the same compiled, the same under DDP (gloo) with two processes, lockstep with one and with two workers.
+
+Part ``curves``: the plain recipe at learning rate 1e-3 and at its better one, 4e-3, and the preset (modern block, Muon) with two
+workers, in turns of some steps each. Time counts training steps alone, without start-up and validation, on every side. The loss
+is that of all windows of the last 10 %. ``time_to_loss_vs_lr1e3`` is the plain recipe's time to 1.94 (or to its own last loss
+if it never gets there) divided by the time the preset takes; ``time_to_loss_vs_lr4e3`` the same for 1.75 at 4e-3.
+
+``--only speed`` or ``--only curves`` measures one part and keeps the other of the last record.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import BENCH, RECORDS, REPO, arguments, finish, shared_data, show_table
+
+NAME = "lm_vs_pytorch"
+TOKENS = 32 * 64
+WARM_UP = 3  # steps of a run of ours that do not count: first touch of memory
+CLASSIC = {"model": "classic", "tensorboard": False}
+TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
+PLAIN = {"lr1e3": ["--lr", "1e-3", "--warmup", "100"], "lr4e3": ["--lr", "4e-3", "--warmup", "50"]}
+VALIDATE_EVERY = 20
+
+
+def say(text: str) -> None:
+    """Tell where the benchmark is."""
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+class Peer:
+    """A plain PyTorch trainer that obeys lines."""
+
+    def __init__(self, mode: str, extra: list[str], data: Path) -> None:
+        launch = ["-m", "benchmarks.lm_plain_peer"]
+        if mode == "ddp":
+            run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29655"]
+            launch = [*run, "-m", "benchmarks.lm_plain_peer"]
+        kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+        cache = {"TORCHINDUCTOR_CACHE_DIR": str(BENCH / "inductor"), "PYTHONPATH": str(REPO)}
+        self.process = subprocess.Popen(
+            [sys.executable, *launch, "--data", str(data), "--mode", mode, *extra],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**kept, **cache},
+        )
+        self.step = 0
+        self.read()
+
+    def read(self) -> str:
+        """Return the next line."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().strip()
+        if not line:
+            sys.exit("a plain PyTorch trainer ended early; its words are above")
+        return line
+
+    def ask(self, line: str) -> float:
+        """Give an order and return its number."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return float(json.loads(self.read()))
+
+    def train(self, steps: int) -> float:
+        """Make steps; return seconds."""
+        self.step += steps
+        return self.ask(f"train {steps}")
+
+    def close(self) -> None:
+        """End it."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def ours(data: Path, workers: int, settings: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Run lockstep once and return what it tells."""
+    request = {"data": str(data), "workers": workers, "settings": settings, **more}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.lm_lockstep_peer"],
+        input=json.dumps(request),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def sgemm(threads: int) -> float:
+    """Return GFLOP/s of a product of matrices with so many threads."""
+    code = (
+        f"import torch,time;torch.set_num_threads({threads});a=torch.ones(1024,1024);torch.mm(a,a);t=time.perf_counter()\n"
+        "for _ in range(20): torch.mm(a,a)\nprint(20*2*1024**3/(time.perf_counter()-t)/1e9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def measure_speed(
+    data: Path, rounds: int, steps: int, *, with_compile: bool
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return ratios and details of the part ``speed``."""
+    modes = ["eager", "compile", "ddp"] if with_compile else ["eager", "ddp"]
+    say(f"speed: starting {', '.join(modes)}" + (" (compiling takes about a minute)" if with_compile else ""))
+    peers = {mode: Peer(mode, [], data) for mode in modes}
+    for peer in peers.values():
+        peer.train(WARM_UP)
+    rates: dict[str, list[float]] = {name: [] for name in (*modes, "lockstep 1", "lockstep 2")}
+    runs: list[dict[str, Any]] = []
+    updates: list[float] = []
+    settings = {**CLASSIC, "steps": steps + WARM_UP, "validate_every": 0, "val_ratio": 0.1}
+    for number in range(rounds):
+        say(f"speed: round {number + 1} of {rounds}, {steps} steps a side")
+        for mode, peer in peers.items():
+            rates[mode].append(steps * TOKENS / peer.train(steps))
+        for workers in (1, 2):
+            run = ours(data, workers, settings)
+            counted = run["steps"][WARM_UP:]
+            seconds = sum(step["seconds"] for step in counted)
+            rates[f"lockstep {workers}"].append(steps * TOKENS / seconds)
+            updates += [step["update"] / step["seconds"] for step in counted if workers == 2]
+            runs.append({"workers": workers, **run})
+    for peer in peers.values():
+        peer.close()
+    return _speed_figures(rates, runs, updates)
+
+
+def _speed_figures(
+    rates: dict[str, list[float]], runs: list[dict[str, Any]], updates: list[float]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    gemm = {str(threads): sgemm(threads) for threads in (1, 2)}
+    flops = runs[0]["flops_per_token"]
+    used = {
+        name: rate * flops / 1e9 / gemm["1" if name.endswith("1") else "2"] for name, rate in medians.items()
+    }
+    two = max((run for run in runs if run["workers"] == 2), key=lambda run: run["proportional"]["all"])
+    ratios = {
+        "tokens_per_second_vs_eager": medians["lockstep 2"] / medians["eager"],
+        "tokens_per_second_vs_ddp": medians["lockstep 2"] / medians["ddp"],
+        "two_workers": medians["lockstep 2"] / medians["lockstep 1"],
+    }
+    details = {
+        "tokens_per_second": {name: [round(rate) for rate in found] for name, found in rates.items()},
+        "median_tokens_per_second": {name: round(rate) for name, rate in medians.items()},
+        "share_of_sgemm": {name: round(share, 3) for name, share in used.items()},
+        "sgemm_gflops": {threads: round(speed, 1) for threads, speed in gemm.items()},
+        "share_of_reduce_and_update": round(statistics.median(updates), 4),
+        "digests": sorted({run["digest"] for run in runs}),
+        "parameters": runs[0]["parameters"],
+        "memory_two_workers": {
+            "proportional_bytes": two["proportional"],
+            "shared_mapping": two["shared"]["shared"],
+            "how": "largest sum of Pss in /proc/<pid>/smaps_rollup over parent and workers, every 0.5 s",
+        },
+    }
+    show_table(
+        ("side", "tok/s", "range", "of sgemm"),
+        [
+            (name, f"{medians[name]:,.0f}", f"{min(found):,.0f}..{max(found):,.0f}", f"{used[name]:.0%}")
+            for name, found in rates.items()
+        ],
+    )
+    return ratios, details
+
+
+def measure_curves(data: Path, horizon: int, turn: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return ratios and details of the part ``curves``; sides take turns of ``turn`` steps."""
+    peers = {name: Peer("eager", [*flags, "--horizon", str(horizon)], data) for name, flags in PLAIN.items()}
+    curves: dict[str, list[tuple[int, float, float]]] = {name: [] for name in (*PLAIN, "preset")}
+    spent = dict.fromkeys(PLAIN, 0.0)
+    preset = {"steps": horizon, "validate_every": VALIDATE_EVERY, "tensorboard": False}
+    times: list[float] = []
+    digest = ""
+    with tempfile.TemporaryDirectory(prefix="samebits-lm-") as folder:
+        for start in range(0, horizon, turn):
+            stop = min(horizon, start + turn)
+            say(f"curves: steps {start} to {stop} of {horizon}")
+            for name, peer in peers.items():
+                while peer.step < stop:
+                    spent[name] += peer.train(min(VALIDATE_EVERY, stop - peer.step))
+                    curves[name].append((peer.step, spent[name], peer.ask("validate")))
+            run = ours(data, 2, preset, folder=folder, steps_now=stop - start)
+            times += _step_times(run["steps"])
+            digest = run["digest"]
+            curves["preset"] = [(step, sum(times[:step]), loss) for step, loss in run["validations"]]
+            say(
+                "  "
+                + ", ".join(
+                    f"{name} {curve[-1][2]:.4f} at {curve[-1][1]:.0f} s" for name, curve in curves.items()
+                )
+            )
+    for peer in peers.values():
+        peer.close()
+    return _curve_figures(curves, digest)
+
+
+def _step_times(steps: list[dict[str, float]]) -> list[float]:
+    """Return seconds of each step; the first ones of a start and those that hold a validation count as the median."""
+    seconds = [step["seconds"] for step in steps]
+    median = statistics.median(seconds)
+    return [
+        median if number < WARM_UP or int(step["step"]) % VALIDATE_EVERY == 0 else step["seconds"]
+        for number, step in enumerate(steps)
+    ]
+
+
+def reached(curve: list[tuple[int, float, float]], target: float) -> tuple[float, float] | None:
+    """Return (step, seconds) at which a curve first is at a loss, between two validations by a straight line.
+
+    >>> reached([(10, 1.0, 3.0), (20, 2.0, 2.0)], 2.5)
+    (15.0, 1.5)
+    """
+    for (a, at, before), (b, then, after) in itertools.pairwise(curve):
+        if after <= target:
+            share = (before - target) / (before - after)
+            return a + share * (b - a), at + share * (then - at)
+    return None
+
+
+def _curve_figures(
+    curves: dict[str, list[tuple[int, float, float]]], digest: str
+) -> tuple[dict[str, float], dict[str, Any]]:
+    ratios: dict[str, float] = {}
+    details: dict[str, Any] = {"curves": curves, "preset_digest": digest, "reached": {}}
+    rows = []
+    for name, target in TARGETS.items():
+        own = max(target, curves[name][-1][2])
+        theirs, mine = reached(curves[name], own), reached(curves["preset"], own)
+        rows.append((name, f"{own:.4f}", _place(theirs), _place(mine)))
+        if theirs and mine:
+            ratios[f"time_to_loss_vs_{name}"] = theirs[1] / mine[1]
+        details["reached"][name] = {"loss": own, "plain": theirs, "preset": mine}
+    show_table(("recipe", "loss", "plain", "preset"), rows)
+    for name, curve in curves.items():
+        print(f"{name}: loss {curve[-1][2]:.4f} after {curve[-1][0]} steps, {curve[-1][1]:.1f} s of training")
+    return ratios, details
+
+
+def _place(found: tuple[float, float] | None) -> str:
+    return f"{found[1]:.1f} s (step {found[0]:.0f})" if found else "not reached"
+
+
+def main() -> None:
+    """Run the parts, merge them with what the last record has, and write it."""
+    options = arguments(__doc__ or "", only="")
+    if options.only not in ("", "speed", "curves"):
+        sys.exit(f"--only is {options.only!r}; use speed or curves")
+    data = shared_data() / "tinyshakespeare.txt"
+    BENCH.mkdir(exist_ok=True)
+    ratios: dict[str, float] = {}
+    details: dict[str, Any] = {}
+    old = RECORDS / f"{NAME}.json"
+    if options.only and old.exists():
+        record = json.loads(old.read_text(encoding="utf-8"))
+        ratios, details = dict(record["ratios"]), dict(record["details"])
+    if options.only != "curves":
+        steps = 8 if options.quick else 20
+        found, about = measure_speed(data, options.rounds, steps, with_compile=not options.quick)
+        ratios, details = {**ratios, **found}, {**details, "speed": about}
+    if options.only != "speed":
+        found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
+        ratios, details = {**ratios, **found}, {**details, "curves": about}
+    equal = len(details.get("speed", {}).get("digests", [""])) == 1
+    finish(NAME, equal=equal, ratios=ratios, details=details, options=options)
+
+
+if __name__ == "__main__":
+    main()
