@@ -24,6 +24,8 @@ __all__ = ["group"]
 
 Action = Callable[[str, dict[str, Any], dict[str, Any]], None]
 
+EVERYWHERE = "serial,threads,processes"
+
 
 class PerJobGroup(SectionedGroup):
     """A group with one command for each job, made when it is asked for."""
@@ -111,10 +113,10 @@ def _parity_params() -> list[click.Parameter]:
     return [
         flag(
             ["--executors"],
-            default="serial,threads,processes",
+            default="",
             metavar="NAMES",
             section=OTHER,
-            help="executors of the grid [serial,threads,processes]",
+            help="executors of the grid [serial,threads,processes; lockstep for jobs that train]",
         ),
         flag(
             ["--worker-counts"],
@@ -133,12 +135,12 @@ def _parity_params() -> list[click.Parameter]:
     ]
 
 
-def _grid(values: dict[str, Any]) -> list[Cell]:
+def _grid(values: dict[str, Any], executors: str) -> list[Cell]:
     from samebits.bench.parity import make_grid
     from samebits.executors import EXECUTORS
 
     return make_grid(
-        _names(values["executors"], "--executors", EXECUTORS),
+        _names(values["executors"] or executors, "--executors", EXECUTORS),
         _numbers(values["worker_counts"], "--worker-counts"),
         values["hash_seeds"].split(","),
     )
@@ -163,17 +165,24 @@ def _say_equal(rows: list[ParityRow], values: dict[str, Any]) -> None:
         click.echo(f"{len(rows)} runs, one digest")
 
 
+def _executors_of(job: str) -> str:
+    """Return where a job is to be tried: a job that trains has one place, whatever it is called."""
+    from samebits.jobs import get_job
+
+    return "lockstep" if get_job(job).default_executor == "lockstep" else EVERYWHERE
+
+
 def _parity(job: str, config: dict[str, Any], values: dict[str, Any]) -> None:
     from samebits.bench.parity import check_parity
 
-    _say_equal(check_parity(job, config, _grid(values), tell=_tell(values)), values)
+    _say_equal(check_parity(job, config, _grid(values, _executors_of(job)), tell=_tell(values)), values)
 
 
 def _pipeline_parity(**values: Any) -> None:
     from samebits.bench.pipeline_parity import check_pipeline_parity
 
     recipe, changes = Path(values["recipe"]), values["changes"]
-    _say_equal(check_pipeline_parity(recipe, changes, _grid(values), tell=_tell(values)), values)
+    _say_equal(check_pipeline_parity(recipe, changes, _grid(values, EVERYWHERE), tell=_tell(values)), values)
 
 
 def _speedup_params() -> list[click.Parameter]:
@@ -233,7 +242,7 @@ def _show_speedup(report: SpeedupReport, worker_counts: list[int]) -> None:
     if most < max(worker_counts):
         click.echo(f"note: the input has {most} shard{'' if most == 1 else 's'}; more workers idle", err=True)
     if len(report.rows) > 1:
-        likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 16))
+        likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 12))
         click.echo(f"serial share {report.serial_share:.1%} by Amdahl's law; it would give {likely}")
 
 

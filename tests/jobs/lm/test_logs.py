@@ -1,14 +1,19 @@
-"""TensorBoard files, the drawing of the losses, and the choice of precision."""
+"""TensorBoard files, the drawing of the losses, the choice of precision, and compilers that fail."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import torch
 
 from samebits.errors import InputError
+from samebits.jobs.lm.compiled import try_to_compile
+from samebits.jobs.lm.config import LmConfig
 from samebits.jobs.lm.curve import draw_losses
+from samebits.jobs.lm.objective import LmObjective
 from samebits.jobs.lm.precision import choose_dtype
+from samebits.jobs.lm.recipe import resolve
 from samebits.jobs.lm.tensorboard import EventFile, read_scalars
 
 
@@ -60,3 +65,27 @@ def test_bfloat16_is_chosen_only_where_the_cpu_computes_in_it(
     cpuinfo.write_text(f"model name : x\nflags\t\t: {flags}\n")
     assert choose_dtype("auto", cpuinfo) == expected
     assert choose_dtype("auto", tmp_path / "missing") == "float32"
+
+
+def test_a_compiler_that_fails_is_tried_twice_with_a_clean_cache_and_given_up(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def fail(loss: object) -> None:
+        seen.append((tmp_path / "inductor" / "half.so").exists())
+        (tmp_path / "inductor").mkdir(exist_ok=True)
+        (tmp_path / "inductor" / "half.so").touch()
+        raise OSError("file too short")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", "")  # so that it is put back
+        patch.setattr(torch, "compile", lambda loss, **_: loss)
+        assert try_to_compile(lambda: None, tmp_path, fail) is None  # type: ignore[arg-type, return-value]
+    assert seen == [False, False]
+    assert not (tmp_path / "inductor").exists()
+
+
+def test_all_workers_may_fall_back_to_eager_where_compiling_fails() -> None:
+    recipe = resolve(LmConfig(compile=True), 65)
+    objective = LmObjective(recipe, None)  # type: ignore[arg-type]  # never bound: only modes are asked for
+    assert objective.modes() == ("compiled", "eager")
+    assert LmObjective(resolve(LmConfig(), 65), None).modes() == ("eager",)  # type: ignore[arg-type]

@@ -46,18 +46,19 @@ def try_to_compile(loss: Loss, cache: Path, warm_up: Callable[[Loss], object]) -
 
     Args:
         loss: What to compile.
-        cache: Folder for compiled code.
+        cache: Folder for compiled code; what is in ``inductor`` below it is thrown away after an error.
         warm_up: Calls the compiled loss with a batch of the real shape, forward and backward.
     """
+    inside = cache / "inductor"
     for _ in range(2):
         try:
             with _turn(cache):
-                os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+                os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(inside)
                 compiled: Loss = torch.compile(loss, dynamic=False)
                 warm_up(compiled)
                 return compiled
         except Exception:  # compilers, and the loaders of what they made, raise anything
-            shutil.rmtree(cache, ignore_errors=True)
+            shutil.rmtree(inside, ignore_errors=True)
             torch.compiler.reset()
     return None
 
@@ -65,7 +66,7 @@ def try_to_compile(loss: Loss, cache: Path, warm_up: Callable[[Loss], object]) -
 @contextmanager
 def _turn(cache: Path) -> Iterator[None]:
     cache.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(cache.with_name(cache.name + ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(cache / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -6,6 +6,7 @@ torch is imported in ``bind``, so the parent, which only sends this object to it
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ class LmObjective:
     Args:
         recipe: Sizes and settings.
         source: Where the tokens are.
-        cache: Folder of compiled code, of this run alone; used in mode ``compiled``.
+        cache: Folder for compiled code, of this run alone; without one every worker has its own.
         samples: What the validation writes, if anything.
     """
 
@@ -118,7 +119,8 @@ class LmObjective:
         self._written_out = mode == "eager" and self.recipe.dtype == "float32"
         if mode == "eager":
             return True
-        compiled = try_to_compile(self._loss, Path(self.cache), self._warm_up)
+        cache = self.cache or tempfile.mkdtemp(prefix="samebits-compiled-")
+        compiled = try_to_compile(self._loss, Path(cache), self._warm_up)
         if compiled is None:
             return False
         self._loss = compiled
