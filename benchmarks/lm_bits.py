@@ -58,9 +58,9 @@ def main() -> None:
         rows.append((label(column), "equal" if same else "DIFFERENT", found["1"][:16]))
         say(f"{label(column)}: {'equal' if same else 'DIFFERENT'}")
     show_table(("column", f"{len(workers)} worker counts and a resume", "sha256"), rows)
-    details = {"steps": steps, "workers": list(workers), "columns": details, "settings": TINY}
+    about: dict[str, Any] = {"steps": steps, "workers": list(workers), "columns": details, "settings": TINY}
     print(f"{len(rows)} columns in {time.monotonic() - started:.0f} s", file=sys.stderr)
-    finish(NAME, equal=equal, ratios={}, details=details, options=options)
+    finish(NAME, equal=equal, ratios={}, details=about, options=options)
 
 
 def _digest(data: Path, workers: int, settings: dict[str, Any], **more: Any) -> str:
