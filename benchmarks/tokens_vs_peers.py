@@ -6,6 +6,9 @@ puzzles into padded rows on one core; ours stores rows once (input, target and m
 three arrays of the loop, which are compared. Ratio keys: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``,
 ``puzzle_loop`` (peer's seconds by ours), ``two_workers`` (ours with one by ours with two, ``record.seconds``). The quick
 form uses 3 MB and 8 MB and an 8k tokenizer under the same keys.
+
+A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large`` or ``puzzles`` as often as liked, cut
+it into pieces: files and runs are kept under ``.bench``, every call adds a round, and the record is made of all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,6 +32,7 @@ from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
 from benchmarks.tokens_data import text_jsonl, write_puzzles
 
 PEER = Path(__file__).with_name("tokens_peer.py")
+GROUPS = ("small", "large", "puzzles")
 LOOP_ARRAYS = ("input_ids", "target_ids", "attention_mask")
 Side = Callable[[], dict[str, float]]
 
@@ -49,15 +54,18 @@ class Bench:
 
     def __init__(self, folder: Path, *, quick: bool) -> None:
         self.folder = folder
+        self.repeated: dict[str, int] = {}
         self.sizes = {"small": 3, "large": 8} if quick else {"small": 17, "large": 120}
         self.num_puzzles = 30_000 if quick else 400_000
         self.vocab_size = 8_000 if quick else 32_000
         version = metadata.version("tokenizers")
         self.peer = peer_python("tokens", ["datasets", "datatrove", "orjson", f"tokenizers=={version}"])
-        self.repeated = {}
+
+    def prepare(self) -> None:
+        """Write the files and learn both tokenizers."""
         for name, size in self.sizes.items():
-            self.repeated[name] = text_jsonl(folder / f"{name}.jsonl", size * 1_000_000)
-        write_puzzles(folder / "puzzles.jsonl", self.num_puzzles)
+            self.repeated[name] = text_jsonl(self.folder / f"{name}.jsonl", size * 1_000_000)
+        write_puzzles(self.folder / "puzzles.jsonl", self.num_puzzles)
         self.halve("small")
         self.ours_command("train-tokenizer", "small.jsonl", "bpe", "--vocab-size", str(self.vocab_size))
         self.ours_command(
@@ -121,8 +129,8 @@ class Bench:
             "samebits puzzles, three arrays": self.puzzle("--materialize"),
         }
 
-    def differences(self) -> list[str]:
-        """Names of outputs that are not the same bytes."""
+    def differences(self, group: str) -> list[str]:
+        """Names of outputs of a group that are not the same bytes."""
         pairs = {
             "datasets-small": "ours-small/train.bin",
             "datatrove-small-halves": "ours-small/train.bin",
@@ -131,7 +139,8 @@ class Bench:
         }
         for name in LOOP_ARRAYS:
             pairs[f"puzzles-puzzles.{name}.npy"] = f"ours-puzzles-all/train.{name}.npy"
-        return [a for a, b in pairs.items() if _digest(self.folder / a) != _digest(self.folder / b)]
+        mine = {a: b for a, b in pairs.items() if group in a.split(".")[0]}
+        return [a for a, b in mine.items() if _digest(self.folder / a) != _digest(self.folder / b)]
 
 
 def _digest(path: Path) -> str:
@@ -139,53 +148,88 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def measure(bench: Bench, rounds: int) -> tuple[dict[str, list[dict[str, float]]], list[str]]:
-    """Run every side once a round; large peers only in the first three."""
-    found: dict[str, list[dict[str, float]]] = {}
-    different: list[str] = []
-    for number in range(rounds):
+def measure(bench: Bench, runs: Runs, groups: Sequence[str], rounds: int) -> None:
+    """Run every side of the groups once a round, and compare their outputs."""
+    for _ in range(rounds):
         for name, side in bench.sides().items():
-            if number < 3 or name.startswith("samebits"):
-                found.setdefault(name, []).append(side())
-        if number == 0:
-            different = bench.differences()
-    return found, different
+            if name.split(",")[0].split()[1] in groups:
+                runs.found.setdefault(name, []).append(side())
+    for group in groups:
+        runs.different += bench.differences(group)
+
+
+@dataclass
+class Runs:
+    """What was measured, and which outputs differed."""
+
+    found: dict[str, list[dict[str, float]]] = field(default_factory=dict)
+    different: list[str] = field(default_factory=list)
+    repeated: dict[str, int] = field(default_factory=dict)
+
+    def median(self, what: str) -> dict[str, float]:
+        """Median by side."""
+        return {n: statistics.median(i.get(what, 0.0) for i in items) for n, items in self.found.items()}
+
+    def ratios(self) -> dict[str, float]:
+        """Peer by ours; sides that were not measured are left out."""
+        wall, inside = self.median("wall"), self.median("record")
+        pairs = {
+            "datasets_map_17mb": (wall, "datasets small", "samebits small"),
+            "datasets_map_120mb": (wall, "datasets large", "samebits large"),
+            "datatrove": (wall, "datatrove small", "samebits small"),
+            "puzzle_loop": (wall, "loop puzzles", "samebits puzzles"),
+            "two_workers": (inside, "samebits large, 1 worker", "samebits large"),
+            "plain_pool": (wall, "pool small", "samebits small"),
+            "puzzle_loop_three_arrays": (wall, "loop puzzles", "samebits puzzles, three arrays"),
+        }
+        return {key: of[a] / of[b] for key, (of, a, b) in pairs.items() if a in of and b in of}
+
+
+def in_pieces(bench: Bench, piece: str) -> Runs:
+    """Prepare, or add a round of one group to the rounds before."""
+    kept = bench.folder / "runs.json"
+    if piece == "prepare":
+        shutil.rmtree(bench.folder, ignore_errors=True)
+        bench.folder.mkdir(parents=True)
+        bench.prepare()
+        runs = Runs(repeated=bench.repeated)
+    else:
+        runs = Runs(**json.loads(kept.read_bytes()))
+        bench.repeated = runs.repeated
+        measure(bench, runs, [piece], 1)
+    kept.write_text(json.dumps(asdict(runs)))
+    return runs
 
 
 def main() -> None:
     """Generate, compare, measure, report."""
-    options = arguments(__doc__.splitlines()[0])
-    rounds = 1 if options.quick else min(options.rounds, 3)
+    options = arguments(__doc__.splitlines()[0], only="")
     BENCH.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BENCH) as name:
-        bench = Bench(Path(name), quick=options.quick)
-        found, different = measure(bench, rounds)
-    median = {name: statistics.median(item["wall"] for item in items) for name, items in found.items()}
-    inside = {n: statistics.median(i.get("record", 0.0) for i in items) for n, items in found.items()}
-    cpu = {name: statistics.median(item["cpu"] for item in items) for name, items in found.items()}
-    show_table(["side", "wall s", "CPU s"], [[n, f"{median[n]:.2f}", f"{cpu[n]:.2f}"] for n in found])
-    ratios = {
-        "datasets_map_17mb": median["datasets small"] / median["samebits small"],
-        "datasets_map_120mb": median["datasets large"] / median["samebits large"],
-        "datatrove": median["datatrove small"] / median["samebits small"],
-        "puzzle_loop": median["loop puzzles"] / median["samebits puzzles"],
-        "two_workers": inside["samebits large, 1 worker"] / inside["samebits large"],
-        "plain_pool": median["pool small"] / median["samebits small"],
-        "puzzle_loop_three_arrays": median["loop puzzles"] / median["samebits puzzles, three arrays"],
-    }
-    print(f"different: {different or 'none'}; " + ", ".join(f"{k} {v:.1f}x" for k, v in ratios.items()))
+    if options.only:
+        bench = Bench(BENCH / "tokens_vs_peers", quick=options.quick)
+        runs = in_pieces(bench, options.only)
+    else:
+        with tempfile.TemporaryDirectory(dir=BENCH) as name:
+            bench, runs = Bench(Path(name), quick=options.quick), Runs()
+            bench.prepare()
+            measure(bench, runs, GROUPS, 1 if options.quick else min(options.rounds, 3))
+    wall, cpu, ratios = runs.median("wall"), runs.median("cpu"), runs.ratios()
+    show_table(["side", "wall s", "CPU s"], [[n, f"{wall[n]:.2f}", f"{cpu[n]:.2f}"] for n in wall])
+    print(f"different: {runs.different or 'none'}; " + ", ".join(f"{k} {v:.2f}x" for k, v in ratios.items()))
+    if options.only and any(not any(group in name for name in wall) for group in GROUPS):
+        return  # no record before every group was measured
     details: dict[str, Any] = {
         "megabytes": bench.sizes,
         "text_repeated": bench.repeated,
         "puzzles": bench.num_puzzles,
         "vocab_size": bench.vocab_size,
-        "rounds": rounds,
-        "wall_seconds": median,
+        "rounds": {name: len(items) for name, items in runs.found.items()},
+        "wall_seconds": wall,
         "cpu_seconds": cpu,
-        "runs": found,
+        "runs": runs.found,
         "peers": {n: _peer_version(bench.peer, n) for n in ("datasets", "datatrove", "tokenizers")},
     }
-    finish("tokens_vs_peers", equal=not different, ratios=ratios, details=details, options=options)
+    finish("tokens_vs_peers", equal=not runs.different, ratios=ratios, details=details, options=options)
 
 
 def _peer_version(python: Path, package: str) -> str:

@@ -1,0 +1,96 @@
+"""Long lines, many files and disks that are full or cannot be written: the same tokens or a named error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.faults.cases import can_mount
+from tests.jobs.tokens.conftest import Build
+
+from samebits.api import run
+from samebits.core.options import RunOptions
+from samebits.data.artifact import open_artifact
+from samebits.data.token_store import TokenStore
+from samebits.errors import OutputFailed
+from samebits.jobs.tokens import TokensConfig
+from samebits.jobs.tokens.estimate import Estimate
+
+
+@pytest.mark.slow
+def test_a_line_of_100_mb_is_a_bad_row_and_one_over_many_cells_is_a_row(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    good = (
+        b'{"text": "' + "é".encode() * 1_500_000 + b'"}'
+    )  # 3 MB: many cells of 256 KiB, cut inside characters
+    path.write_bytes(
+        b'{"text": "a"}\r\n{"text": "' + b"x" * 100_000_000 + b'"}\n' + good + b'\n{"text": "b"}'
+    )
+    folders = [
+        build(path, workers=workers, executor="threads", cell_mb=cell_mb)
+        for workers, cell_mb in (("1", 8.0), ("2", 0.25), ("3", 5.000001))
+    ]
+    assert len({open_artifact(folder).digest for folder in folders}) == 1
+    store = TokenStore.open(folders[0])
+    assert [len(store[row]) for row in range(3)] == [2, 3_000_001, 2]
+    bad = json.loads((folders[0] / "bad_rows.jsonl").read_bytes())
+    assert (bad["source"], bad["line"], bad["offset"]) == ("long.jsonl", 2, 15)
+    assert "longer than" in bad["reason"]
+
+
+@pytest.mark.slow
+def test_a_thousand_tiny_files_are_one_stream(build: Build, tmp_path: Path) -> None:
+    """Ten thousand of them: benchmarks/tokens_sizes.py."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    for i in range(1000):
+        (folder / f"{i:04}.txt").write_bytes(b"" if i % 100 == 7 else f"file {i}\n".encode())
+    stores = [build(folder, workers=workers, executor="threads") for workers in "12"]
+    assert len({open_artifact(store).digest for store in stores}) == 1
+    wanted = [f"file {i}".encode() for i in range(1000) if i % 100 != 7]
+    store = TokenStore.open(stores[0])
+    assert [store[row][:-1].astype(np.uint8).tobytes() for row in range(len(store))] == wanted
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    if not can_mount():
+        pytest.skip("a small disk can only be mounted by root")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("layout", ["packed", "rows"])
+def test_a_full_disk_is_named_and_the_same_command_goes_on_when_there_is_room(
+    disk: Path, tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(b"some words that are bytes here\n" * 60_000)
+    config = TokensConfig(inputs=(str(text),), layout=layout, max_length=64, cell_mb=0.1)  # type: ignore[arg-type]
+    with pytest.raises(OutputFailed, match="needs about"):
+        run("tokens", config, output=disk / "out")  # refused before anything is written
+    monkeypatch.setattr(Estimate, "check", lambda self, folder: None)
+    with pytest.raises(OutputFailed, match="out"):
+        run("tokens", config, output=disk / "out")
+    assert [path.name for path in disk.iterdir()] == ["out.journal"]
+    subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+    digest = run("tokens", config, output=disk / "out").artifact_digest
+    assert digest == run("tokens", config, output=tmp_path / "wanted").artifact_digest
+    assert [path.name for path in disk.iterdir()] == ["out"]
+
+
+def test_an_output_that_cannot_be_written_is_named(disk: Path, tmp_path: Path) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(b"words\n")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with pytest.raises(OutputFailed, match="disk"):
+        run("tokens", TokensConfig(inputs=(str(text),)), output=disk / "out", options=RunOptions(workers="1"))
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    assert list(disk.iterdir()) == []
