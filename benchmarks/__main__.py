@@ -9,6 +9,7 @@ from pathlib import Path
 NOT_BENCHMARKS = ("__init__", "__main__", "common")
 HELPERS = (
     "_data",
+    "_check",
     "_peer",
 )  # ends of names: code that benchmarks share, or that runs in a peer's environment
 

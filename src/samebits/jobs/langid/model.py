@@ -39,7 +39,7 @@ __all__ = ["UNDETERMINED", "Contribution", "LangidModel", "Prediction", "column_
 
 UNDETERMINED = "und"  # BCP 47's own word for it
 TEXTS_PER_BLOCK = 4096
-PROBABILITY_SHIFT = 10  # probabilities halve with every 16 bits behind; dev/LOG.md has the calibration
+PROBABILITY_SHIFT = 10  # they halve with every 16 bits behind: docs/decisions/langid-probability-scale.md
 
 
 @dataclass(frozen=True, slots=True)
