@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,9 @@ from hypothesis import settings
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
+
+# Set by pytest, and by ray when it is imported.
+NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT"}
 
 # Timing never decides a test: a busy machine must not fail an example.
 settings.register_profile("samebits", deadline=None)
@@ -33,20 +37,29 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+def needs_extra(executor: str) -> None:
+    """Skip a test of an executor whose engine is not installed."""
+    package = {"dask": "distributed", "ray": "ray"}.get(executor)
+    if package and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: pip install 'samebits[{executor}]'")
+
+
 @pytest.fixture(autouse=True)
 def _no_leftovers() -> Iterator[None]:
     before = dict(os.environ)
     children_before = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
-    variables = {key: value for key, value in os.environ.items() if key != "PYTEST_CURRENT_TEST"}
-    before.pop("PYTEST_CURRENT_TEST", None)
-    assert variables == before, "the test changed environment variables"
+    assert _variables(os.environ) == _variables(before), "the test changed environment variables"
     left = [
         child
         for child in psutil.Process().children(recursive=True)
         if child.pid not in children_before and not _is_helper(child)
     ]
     assert left == [], "the test left child processes running"
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in environment.items() if key not in NOT_OURS}
 
 
 def _is_helper(child: psutil.Process) -> bool:

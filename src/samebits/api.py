@@ -30,7 +30,7 @@ from samebits.data.files import no_room_is_named
 from samebits.data.journal import Journal, checkpoint_folder, holds_work, journal_folder, remove_journal
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError, Interrupted
-from samebits.executors import ExecutorOptions, make_executor
+from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
 from samebits.executors.caps import one_math_thread
 from samebits.executors.cores import Choice, choose_workers, look_at_machine
 from samebits.executors.environment import fingerprint
@@ -130,7 +130,10 @@ class _Session:
     def run(self, executor: Executor | None) -> RunRecord:
         with closing(self.log), closing(self.writer()) as out:
             with (
-                open_executor(self.job, self.plan, self.options, executor) as (workers, choice),
+                open_executor(self.job, self.plan, self.options, executor, self.journal.folder / "spool") as (
+                    workers,
+                    choice,
+                ),
                 one_math_thread(),
                 no_room_is_named(self.output),
             ):
@@ -211,27 +214,46 @@ def _peak_rss() -> dict[str, int]:
 
 @contextmanager
 def open_executor(
-    job: Job, planned: Plan, options: RunOptions, given: Executor | None = None
+    job: Job, planned: Plan, options: RunOptions, given: Executor | None = None, spool: Path | None = None
 ) -> Iterator[tuple[Executor, Choice]]:
     """Open the executor that the options ask for, with the number of workers they lead to, and close it after."""
     if given is not None:
         yield given, Choice(given.workers, f"{given.workers} workers: executor given")
         return
     name = job.default_executor if options.executor == "auto" else options.executor
+    if options.address and name in EXECUTORS and name not in CLUSTERS:
+        raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
     choice = choose_workers(
         1 if name == "serial" else options.num_workers(),
         num_shards=len(planned.shards),
         machine=look_at_machine(),
         bytes_per_worker=job.bytes_per_worker,
     )
-    if options.address and name in ("serial", "threads", "processes", "lockstep"):
-        raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
     executor = make_executor(
-        name, ExecutorOptions(choice.workers, options.address, options.stall_timeout, options.pin_cores)
+        name,
+        ExecutorOptions(
+            (options.num_workers() or 0) if options.address else choice.workers,
+            options.address,
+            options.stall_timeout,
+            options.pin_cores,
+            floating=getattr(job, "floating", False),
+            files=_files_of(planned.inputs) if name in CLUSTERS else (),
+            spool=str(spool.absolute()) if spool else "",
+        ),
     )
+    if options.address:
+        choice = Choice(executor.workers, f"{executor.workers} workers: the cluster at {options.address}")
     try:
         yield executor, choice
     except BaseException:
         executor.close(cancel=True)
         raise
     executor.close()
+
+
+def _files_of(inputs: Any) -> tuple[tuple[str, int], ...]:
+    """Return path and size of what tasks will read, where the inputs of a plan are a corpus or hold one."""
+    if isinstance(inputs, tuple):
+        return tuple(file for item in inputs for file in _files_of(item))
+    found: tuple[tuple[str, int], ...] = getattr(getattr(inputs, "corpus", inputs), "files", ())
+    return found

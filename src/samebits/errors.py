@@ -10,6 +10,7 @@ exits with the class's ``exit_code``; library users catch the class and read its
     ├── PlanMismatch                    the journal belongs to another run         exit 1
     ├── ShardFailed                     a task raised an exception                 exit 1
     ├── WorkerLost                      a worker died, hung or ran out of memory   exit 1
+    ├── ClusterLost                     a scheduler or head cannot be reached      exit 1
     ├── NotDeterministic                two runs of one shard differ               exit 3
     ├── NotFinite                       a loss or gradient is NaN or infinite      exit 1
     ├── OutputExists                    the output is there already                exit 1
@@ -29,6 +30,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "ArtifactCorrupt",
+    "ClusterLost",
     "ConfigError",
     "EnvironmentMismatch",
     "InputError",
@@ -138,6 +140,10 @@ class WorkerLost(SamebitsError):
         self.reason = reason
 
 
+class ClusterLost(SamebitsError):
+    """The scheduler, the head or every worker of a cluster is out of reach; finished parts are kept."""
+
+
 class NotDeterministic(SamebitsError):
     """Two runs of one shard gave different digests, so no result could be trusted."""
 
@@ -183,7 +189,7 @@ class ParityError(SamebitsError):
 
 
 class EnvironmentMismatch(SamebitsError):
-    """A floating-point run was made on another CPU type or library version."""
+    """Another CPU type or library version, where equal bits are not promised; names the field and where it was found."""
 
 
 class MissingExtra(SamebitsError):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import needs_extra
 from tests.executors import tasks
 
 from samebits.core.engine import Engine
@@ -25,6 +26,7 @@ SHARDS = cut([12], 1)
 @pytest.fixture(scope="module", params=[*EXECUTORS, "shuffled"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """One executor for all tests of this module: whatever a test does to it, the next finds it working."""
+    needs_extra(request.param)
     if request.param == "shuffled":
         made: Executor = ShuffledExecutor(seed=3, workers=2)
     else:
@@ -138,6 +140,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
 
 @pytest.mark.parametrize("name", sorted(EXECUTORS))
 def test_closing_leaves_no_temporary_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_extra(name)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     executor = make_executor(name, ExecutorOptions(workers=1))
     assert parts(executor, tasks.BigPart(100_000))[0].size == 100_000

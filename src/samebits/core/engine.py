@@ -34,7 +34,7 @@ from samebits.core.place import Place
 from samebits.core.plan import Plan, Shard, ShardTable
 from samebits.core.reduce import Reducer, fold_all
 from samebits.core.store import NoStore, PartStore
-from samebits.errors import NotDeterministic, ShardFailed, WorkerLost
+from samebits.errors import NotDeterministic, SamebitsError, ShardFailed, WorkerLost
 
 __all__ = ["Engine"]
 
@@ -314,6 +314,8 @@ class _Stage:
 
 def _failed_outside_task(index: int, error: BaseException) -> Failed:
     """Describe what went wrong around a task: it could not be sent, or its result could not be brought back."""
+    if isinstance(error, SamebitsError):
+        return Failed(index, error.message, "", error)
     summary = f"{type(error).__name__}: {error}"
     cause = str(error.__cause__) if error.__cause__ else ""
     return Failed(index, summary, cause, None)

@@ -17,11 +17,13 @@ class RunOptions:
     workers: str = option("auto", help="number of workers, or auto", short="-w", metavar="N|auto")
     executor: str = option(
         "auto",
-        help="where tasks run: serial, threads, processes; auto takes the job's own",
+        help="where tasks run: serial, threads, processes, dask, ray; auto takes the job's own",
         short="-x",
         metavar="NAME",
     )
-    address: str = option("", help="address of a running cluster, for executors that have one", metavar="URL")
+    address: str = option(
+        "", help="address of a running Dask or Ray cluster; without it one is started here", metavar="URL"
+    )
     resume: bool = option(True, help="continue an interrupted run of the same plan")
     overwrite: bool = option(False, help="replace an existing output")
     max_bad: str = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")

@@ -8,6 +8,7 @@ neither folders, times nor how it is cut, so the same data elsewhere is the same
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -66,8 +67,16 @@ class Source:
         return hashlib.sha256(self.blocks).hexdigest()
 
     def open(self) -> VerifiedFile:
-        """Open it for reading; every byte read is checked against ``blocks``."""
-        return VerifiedFile(self.path, size=self.size, blocks=self.blocks, origin=self.origin)
+        """Open it for reading; every byte read is checked against ``blocks``.
+
+        On another machine than the one that planned, a fetched file is not in the cache yet: it is fetched there too.
+        """
+        path = self.path
+        if "://" in self.origin and not Path(path).exists():
+            from samebits.data.fetch import fetch_urls  # brings the network libraries
+
+            path = fetch_urls([self.origin])[self.origin][0][1]
+        return VerifiedFile(path, size=self.size, blocks=self.blocks, origin=self.origin)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,11 @@ class Corpus:
     def num_bytes(self) -> int:
         """Bytes on disk of all sources."""
         return sum(source.size for source in self.sources)
+
+    @property
+    def files(self) -> tuple[tuple[str, int], ...]:
+        """Path and size of each source that workers must find on their disks; fetched ones they can fetch again."""
+        return tuple((source.path, source.size) for source in self.sources if "://" not in source.origin)
 
     @cached_property
     def digest(self) -> str:
@@ -199,7 +213,7 @@ def _source(found: Found, parts: Sequence[tuple[int, bytes, bytes]]) -> Source:
     """Join what was read of one file."""
     source = Source(
         found.name,
-        found.path,
+        os.path.abspath(found.path),  # noqa: PTH100 - workers start in other folders; Path would rewrite names
         found.origin,
         sum(size for size, _, _ in parts),
         found.kind.format,

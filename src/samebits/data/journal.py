@@ -5,6 +5,7 @@
 ``log.jsonl``   one line a part: stage, shard, place in ``parts.bin``, digest; each line ends with its own checksum
 ``lock``        held by the run
 ``checkpoints`` of a job that trains, made and read by ``lockstep``; for resume and clean-up they are finished work too
+``spool``       large parts on their way from the workers of a cluster; what a killed run leaves there is of no use
 
 Both files are only ever appended to. After a crash a torn last line, or a part whose bytes do not have their digest,
 costs that part only: it is computed again. The digest in the log stays and is compared with the new one, which is how a
@@ -182,7 +183,7 @@ def remove_journal(folder: Path) -> None:
     with suppress(OSError):
         shutil.rmtree(checkpoint_folder(folder), ignore_errors=True)
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):
-            path.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         folder.rmdir()
 
 

@@ -15,24 +15,40 @@ from samebits.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:  # the thread caps are set from here before NumPy may be loaded
     from samebits.core.executor import Executor
 
-__all__ = ["EXECUTORS", "ExecutorOptions", "make_executor"]
+__all__ = ["CLUSTERS", "EXECUTORS", "ExecutorOptions", "make_executor"]
 
 EXECUTORS = {
     "serial": "samebits.executors.serial:SerialExecutor",
     "threads": "samebits.executors.threads:ThreadsExecutor",
     "processes": "samebits.executors.processes:ProcessesExecutor",
     "lockstep": "samebits.executors.lockstep:LockstepExecutor",
+    "dask": "samebits.executors.dask:DaskExecutor",
+    "ray": "samebits.executors.ray:RayExecutor",
 }
+CLUSTERS = ("dask", "ray")  # those that may have an address
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorOptions:
-    """What every executor is told when it is made."""
+    """What every executor is told when it is made.
+
+    Attributes:
+        workers: How many; 0 lets a cluster at an address say how many it has.
+        address: Of a running cluster; empty starts one here.
+        stall_timeout: Seconds without a sign of life before a worker counts as lost.
+        pin_cores: Tie each worker process to one core.
+        floating: The job computes with floating-point numbers, so every worker must have this CPU type.
+        files: Inputs (path, bytes) that every worker must see.
+        spool: Folder beside the output for large parts, if workers see it; empty for none.
+    """
 
     workers: int = 1
     address: str = ""
     stall_timeout: float = 60.0
     pin_cores: bool = False
+    floating: bool = False
+    files: tuple[tuple[str, int], ...] = ()
+    spool: str = ""
 
 
 def make_executor(name: str, options: ExecutorOptions) -> Executor:
@@ -40,6 +56,9 @@ def make_executor(name: str, options: ExecutorOptions) -> Executor:
 
     Raises:
         ConfigError: for an unknown name.
+        MissingExtra: if the engine behind the name is not installed.
+        ClusterLost: if there is no cluster at the address.
+        EnvironmentMismatch: if a worker of the cluster has other versions.
     """
     if name not in EXECUTORS:
         raise ConfigError(f"unknown executor {name!r}", hint=did_you_mean(name, EXECUTORS))

@@ -21,7 +21,7 @@ from loky.backend.reduction import dumps
 
 from samebits.core.executor import Failed, Outcome
 
-__all__ = ["Parcel", "load_once", "store", "unwrap", "wrap"]
+__all__ = ["Parcel", "load_once", "pack", "store", "unpack", "unwrap", "wrap"]
 
 INLINE_BYTES = 2048  # half of PIPE_BUF: room for the pool's own part of the message
 _serial = count()
@@ -49,18 +49,26 @@ def load_once(path: str) -> Any:
 def wrap(outcome: Outcome, folder: Path) -> Parcel:
     """Make an outcome ready to be sent.
 
+    Small ones are the message themselves, large ones a file.
+    """
+    data = pack(outcome)
+    if len(data) <= INLINE_BYTES:
+        return Parcel(data=data)
+    path = folder / f"{os.getpid()}-{next(_serial)}"
+    path.write_bytes(data)
+    return Parcel(path=str(path))
+
+
+def pack(outcome: Outcome) -> bytes:
+    """Return an outcome as bytes.
+
     An error is packed on its own: if it explodes on unpickle, everything else about the failure still arrives.
     """
     error = b""
     if isinstance(outcome, Failed) and outcome.error is not None:
         error = _dumps_error(outcome.error)
         outcome = replace(outcome, error=None)
-    data = pickle.dumps((outcome, error), protocol=pickle.HIGHEST_PROTOCOL)
-    if len(data) <= INLINE_BYTES:
-        return Parcel(data=data)
-    path = folder / f"{os.getpid()}-{next(_serial)}"
-    path.write_bytes(data)
-    return Parcel(path=str(path))
+    return pickle.dumps((outcome, error), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _dumps_error(error: Exception) -> bytes:
@@ -77,6 +85,11 @@ def unwrap(parcel: Parcel) -> Outcome:
         path = Path(parcel.path)
         data = path.read_bytes()
         path.unlink()
+    return unpack(data)
+
+
+def unpack(data: bytes) -> Outcome:
+    """Return what ``pack`` was given."""
     outcome: Outcome
     outcome, error = pickle.loads(data)  # noqa: S301 - see the module docstring
     if error and isinstance(outcome, Failed):

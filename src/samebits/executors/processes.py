@@ -16,9 +16,7 @@ import fcntl
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -34,6 +32,7 @@ from samebits.executors.board import IDLE, Board, Seat
 from samebits.executors.caps import THREAD_CAPS
 from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
+from samebits.executors.signals import interrupts_blocked
 from samebits.executors.worker import failed, run_shard
 
 __all__ = ["ProcessesExecutor"]
@@ -72,7 +71,7 @@ class ProcessesExecutor:
         threading.Thread(target=self._watch, name="samebits-watch", daemon=True).start()
 
     def _start_pool(self) -> Any:
-        resource_tracker.ensure_running()  # if it started with the first worker, it would undo _interrupts_blocked
+        resource_tracker.ensure_running()  # if it started with the first worker, it would undo interrupts_blocked
         cores = sorted(os.sched_getaffinity(0)) if self._options.pin_cores else []
         return ProcessPoolExecutor(
             max_workers=self.workers,
@@ -108,7 +107,7 @@ class ProcessesExecutor:
         try:
             if self._sent is None or self._sent[0] is not task:
                 self._sent = (task, self._store(task))
-            with _interrupts_blocked():
+            with interrupts_blocked():
                 inner = self._pool.submit(_run, self._sent[1], shard, handle)
         except (BrokenProcessPool, RuntimeError, OSError) as error:
             result.set_exception(self._lost(shard, error))
@@ -193,16 +192,6 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return  # it was faster
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Let no worker be born open to Ctrl-C: it would die with a traceback before it can say it does not care."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _exit_reason(error: BaseException) -> str:

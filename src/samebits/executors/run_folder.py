@@ -25,9 +25,9 @@ class RunFolder:
         path: Where it is; mode 0700, so only this user can plant a state or a task.
     """
 
-    def __init__(self) -> None:
-        _sweep()
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+    def __init__(self, parent: str | None = None) -> None:
+        _sweep(parent or tempfile.gettempdir())
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         self._lock = os.open(self.path / "new", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         (self.path / "new").rename(self.path / LOCK)  # seen by a sweep only when it is held
@@ -40,8 +40,8 @@ class RunFolder:
             self._lock = -1
 
 
-def _sweep() -> None:
-    for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
+def _sweep(parent: str) -> None:
+    for lock in Path(parent).glob(f"{PREFIX}*/{LOCK}"):
         try:
             descriptor = os.open(lock, os.O_RDWR)
         except OSError:
