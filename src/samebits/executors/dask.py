@@ -25,6 +25,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from samebits.core.executor import Handle, Outcome, Task
@@ -47,9 +48,8 @@ from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked
 
 try:
-    import dask
-    import distributed
-    from distributed import Client, KilledWorker, LocalCluster
+    dask: Any = import_module("dask")  # Any: its classes are typed, their constructors are not
+    distributed: Any = import_module("distributed")
 except ImportError as error:
     raise MissingExtra("distributed", extra="dask", needed_for="-x dask") from error
 
@@ -124,11 +124,15 @@ class DaskExecutor:
 
     def _connect(self) -> None:
         address = self._options.address
-        with dask.config.set(CONFIG), interrupts_blocked():  # threads and processes made here take no Ctrl-C
+        scratch = {"temporary-directory": str(self._run_folder.path)} if self._run_folder else {}
+        with (
+            dask.config.set({**CONFIG, **scratch}),
+            interrupts_blocked(),
+        ):  # threads and processes made here take no Ctrl-C
             try:
                 if not address:
                     self._cluster = self._start_cluster()
-                self._client = Client(address or self._cluster, timeout=CONNECT_SECONDS)
+                self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
             except (OSError, TimeoutError, ValueError) as error:
                 hint = "dask scheduler starts one and prints its address; docs/guides/cluster.md shows how"
                 raise ClusterLost(
@@ -137,7 +141,7 @@ class DaskExecutor:
 
     def _start_cluster(self) -> Any:
         assert self._run_folder is not None
-        return LocalCluster(
+        return distributed.LocalCluster(
             n_workers=self._options.workers,
             threads_per_worker=1,
             dashboard_address="127.0.0.1:0",  # Dask always opens a port for it; this one takes no fixed number
@@ -236,17 +240,17 @@ class DaskExecutor:
             answers = [None] * len(finished)
         for future, answer in zip(finished, answers, strict=True):
             self._end(future, partial(_answer_of, future) if answer is None else partial(_same, answer))
-        lost: dict[str, list[tuple[_Flight, KilledWorker]]] = {}
+        lost: dict[str, list[tuple[_Flight, Any]]] = {}
         for future in batch:
             error = future.exception() if future.status == "error" else None
-            if isinstance(error, KilledWorker) and (flight := self._pop(future.key)) is not None:
+            if isinstance(error, distributed.KilledWorker) and (flight := self._pop(future.key)) is not None:
                 lost.setdefault(error.last_worker.address, []).append((flight, error))
             elif future.status != "finished":
                 self._end(future, partial(_answer_of, future))
         for flights in lost.values():
             self._blame(flights)
 
-    def _blame(self, flights: list[tuple[_Flight, KilledWorker]]) -> None:
+    def _blame(self, flights: list[tuple[_Flight, Any]]) -> None:
         """Tell the shards a dead worker had in hand from those that only waited for it."""
         flights.sort(key=lambda pair: pair[0].number)
         worker = flights[0][1].last_worker

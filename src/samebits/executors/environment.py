@@ -11,7 +11,7 @@ from typing import Any
 
 from samebits.core.machine import cpu, simd
 
-__all__ = ["first_difference", "fingerprint", "worker_environment"]
+__all__ = ["fingerprint", "first_difference", "worker_environment"]
 
 LIBRARIES = ("samebits", "numpy", "torch", "tokenizers", "fastokens", "pyarrow")
 

@@ -23,6 +23,7 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from samebits.core.executor import Handle, Outcome, Task
@@ -44,9 +45,8 @@ from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked
 
 try:
-    import ray
-    from ray import exceptions
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+    ray: Any = import_module("ray")  # Any: its types know nothing of actors
+    exceptions: Any = import_module("ray.exceptions")
 except ImportError as error:
     raise MissingExtra("ray", extra="ray", needed_for="-x ray") from error
 
@@ -225,15 +225,20 @@ class RayExecutor:
                 return
             if silent:
                 continue
-            try:
-                beats = ray.get(self._board.look.remote(), timeout=KNOCK_SECONDS)
-            except Exception:
-                continue  # the actor is being started again, or the head is gone: the next knock will tell
+            beats = self._beats()
             ticks = {worker: _tick(pulses.get(worker), count) for worker, count in beats.items()}
             for worker, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > self._options.stall_timeout:
                     self._kill(worker)
             pulses = ticks
+
+    def _beats(self) -> dict[tuple[str, int], int]:
+        with suppress(
+            Exception
+        ):  # the actor is being started again, or the head is gone: the next knock will tell
+            found: dict[tuple[str, int], int] = ray.get(self._board.look.remote(), timeout=KNOCK_SECONDS)
+            return found
+        return {}
 
     def _kill(self, worker: tuple[str, int]) -> None:
         """End a stopped worker by a task on its node; from then on it is a dead one."""
@@ -341,7 +346,8 @@ def _kill_worker(pid: int) -> None:
 
 
 def _on(node: str) -> Any:
-    return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+    strategies: Any = import_module("ray.util.scheduling_strategies")
+    return strategies.NodeAffinitySchedulingStrategy(node_id=node, soft=False)
 
 
 def _tick(before: tuple[int, int] | None, count: int) -> tuple[int, int]:
@@ -366,7 +372,6 @@ def _opens(door: tuple[str, int]) -> bool:
 
 def _keep_off_stdout() -> None:
     """Let Ray's notices about dead workers not go to stdout, which is for data; the engine tells of them itself."""
-    from ray._private import worker
-
+    worker: Any = import_module("ray._private.worker")
     if hasattr(worker, "print_to_stdstream"):
         worker.print_to_stdstream = lambda *arguments, **named: None
