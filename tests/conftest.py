@@ -63,8 +63,10 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_helper(child: psutil.Process) -> bool:
-    """Tell loky's and multiprocessing's own resource trackers, which live as long as the interpreter."""
+    """Tell what lives as long as its owner: resource trackers, and the processes of Ray, which come and go as it likes."""
     try:
-        return "resource_tracker" in " ".join(child.cmdline()) or child.status() == psutil.STATUS_ZOMBIE
+        command = " ".join(child.cmdline())
+        mark = ("resource_tracker", "ray::", "/ray/")
+        return any(word in command for word in mark) or child.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True

@@ -125,7 +125,6 @@ class RayExecutor:
             "include_dashboard": False,
             "object_store_memory": STORE_BYTES,
             "_temp_dir": str(self._run_folder.path),
-            "_node_ip_address": "127.0.0.1",
         }
 
     def _check(self) -> None:
