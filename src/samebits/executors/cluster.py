@@ -48,6 +48,7 @@ __all__ = [
     "make_order",
     "open_answer",
     "packed_state",
+    "tick",
     "work",
 ]
 
@@ -264,6 +265,15 @@ def open_answer(data: bytes, shard: Shard) -> Outcome:
 
 def _damaged(shard: Shard, reason: str) -> WorkerLost:
     return WorkerLost(f"the part of shard {shard.index} did not arrive", shard=shard.index, reason=reason)
+
+
+def tick(before: tuple[Any, int] | None, pulse: Any) -> tuple[Any, int]:
+    """Return a pulse and how many looks it has not moved; looks are counted because clocks of machines differ.
+
+    >>> tick((7, 2), 7), tick((7, 2), 8), tick(None, 7)
+    ((7, 3), (8, 0), (7, 0))
+    """
+    return pulse, before[1] + 1 if before is not None and before[0] == pulse else 0
 
 
 def clean_up(order: Order, environment: Mapping[str, str], names: Iterable[str]) -> None:

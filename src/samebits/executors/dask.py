@@ -18,7 +18,6 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import signal
 import threading
 import time
 from concurrent.futures import Future
@@ -41,11 +40,12 @@ from samebits.executors.cluster import (
     make_order,
     open_answer,
     packed_state,
+    tick,
     work,
 )
 from samebits.executors.hands import shards_in_hand
 from samebits.executors.run_folder import RunFolder
-from samebits.executors.signals import interrupts_blocked
+from samebits.executors.signals import interrupts_blocked, kill
 
 try:
     dask: Any = import_module("dask")  # Any: its classes are typed, their constructors are not
@@ -327,7 +327,7 @@ class DaskExecutor:
             empty = 0 if workers else empty + 1
             if empty * WATCH_SECONDS > (patience if self._cluster is None else max(patience, START_SECONDS)):
                 self._give_up("it has no workers")
-            ticks = {name: _tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
+            ticks = {name: tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
             for name, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > patience:
                     self._take_out(name)
@@ -337,7 +337,7 @@ class DaskExecutor:
         """Declare a worker dead: ours are killed, others taken out of the scheduler's list."""
         for nanny in self._cluster.workers.values() if self._cluster is not None else ():
             if nanny.worker_address == worker and nanny.process is not None:
-                _kill(nanny.process.pid)
+                kill(nanny.process.pid)
                 return
         with suppress(Exception):
             self._client.run_on_scheduler(_forget_worker, address=worker)
@@ -370,7 +370,7 @@ class DaskExecutor:
             for nanny in list(self._cluster.workers.values()):
                 nanny.close_gracefully()  # it starts no other
                 if nanny.process is not None and nanny.process.pid is not None:
-                    _kill(nanny.process.pid)
+                    kill(nanny.process.pid)
         for part in (self._client, self._cluster):
             with suppress(Exception):
                 if part is not None:
@@ -394,16 +394,6 @@ def _answer_of(future: Any) -> bytes:
     return answer
 
 
-def _tick(before: tuple[float, int] | None, last_seen: float) -> tuple[float, int]:
-    missed = before[1] + 1 if before is not None and before[0] == last_seen else 0
-    return last_seen, missed
-
-
 async def _forget_worker(address: str, dask_scheduler: Any = None) -> None:
     """Runs on the scheduler."""
     await dask_scheduler.remove_worker(address=address, stimulus_id="samebits-stalled", close=False)
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)

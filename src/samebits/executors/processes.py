@@ -32,7 +32,7 @@ from samebits.executors.board import IDLE, Board, Seat
 from samebits.executors.caps import THREAD_CAPS
 from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
-from samebits.executors.signals import interrupts_blocked
+from samebits.executors.signals import interrupts_blocked, kill
 from samebits.executors.worker import failed, run_shard
 
 __all__ = ["ProcessesExecutor"]
@@ -172,7 +172,7 @@ class ProcessesExecutor:
                 patience = self._options.stall_timeout
                 if ticks * WATCH_SECONDS > (patience if seated else max(patience, START_SECONDS)):
                     self._stalled.add(pid)
-                    _kill(pid)
+                    kill(pid)
 
     def close(self, *, cancel: bool = False) -> None:
         """End the workers and remove the run's folder.
@@ -185,13 +185,6 @@ class ProcessesExecutor:
         finally:
             self._closed.set()
             self._run_folder.remove()
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # it was faster
 
 
 def _exit_reason(error: BaseException) -> str:

@@ -39,6 +39,7 @@ from samebits.executors.cluster import (
     make_order,
     open_answer,
     packed_state,
+    tick,
     work,
 )
 from samebits.executors.run_folder import RunFolder
@@ -225,7 +226,7 @@ class RayExecutor:
             if silent:
                 continue
             beats = self._beats()
-            ticks = {worker: _tick(pulses.get(worker), count) for worker, count in beats.items()}
+            ticks = {worker: tick(pulses.get(worker), count) for worker, count in beats.items()}
             for worker, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > self._options.stall_timeout:
                     self._kill(worker)
@@ -347,10 +348,6 @@ def _kill_worker(pid: int) -> None:
 def _on(node: str) -> Any:
     strategies: Any = import_module("ray.util.scheduling_strategies")
     return strategies.NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-
-
-def _tick(before: tuple[int, int] | None, count: int) -> tuple[int, int]:
-    return count, before[1] + 1 if before is not None and before[0] == count else 0
 
 
 def _doors() -> list[tuple[str, int]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-__all__ = ["interrupts_blocked"]
+__all__ = ["interrupts_blocked", "kill"]
 
 
 @contextmanager
@@ -20,3 +21,9 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def kill(pid: int) -> None:
+    """End a process at once; it may have been faster."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
