@@ -16,9 +16,9 @@ help:  ## show the targets
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# What the demo needs: the package itself.
+# What the demo needs: the package, tokenizers and PyTorch.
 $(VENV)/.stamp-run: $(SETUP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[graph,lm,tokens]'
 	@touch $@
 
 # What the tests and checks need on top.
@@ -26,7 +26,7 @@ $(VENV)/.stamp-dev: $(SETUP) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/.stamp-run
 
-demo: $(VENV)/.stamp-run  ## count the sample corpus with 1 and with all workers; same digest
+demo: $(VENV)/.stamp-run  ## raw bytes to a trained model on the sample texts, with a report and a proof
 	@$(BIN)/samebits demo
 
 test: $(VENV)/.stamp-dev  ## the whole test suite

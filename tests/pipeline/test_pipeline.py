@@ -121,7 +121,7 @@ def test_the_recipe_that_init_writes_is_valid_and_not_replaced(
     path = tmp_path / "mine.toml"
     assert run_command(["pipeline", "init", str(path)]) == 0
     recipe = pipeline.load(path)
-    assert [stage.name for stage in recipe.stages][-1] == "tokens"
+    assert [stage.name for stage in recipe.stages][-1] == "model"
     assert run_command(["pipeline", "init", str(path)]) == 1
     assert "exists already" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""samebits pipeline: init, plan, run. One recipe for several jobs."""
+"""samebits pipeline: init, plan, run. One recipe from raw bytes to a trained model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["group", "show_stage"]
 
-RECIPE = """# A samebits recipe: raw bytes to tokens. Run it with: samebits pipeline run {name}
+RECIPE = """# A samebits recipe: raw bytes to a trained model. Run it with: samebits pipeline run {name}
 # Paths are relative to this file. "@text" is what the stage "text" made; "@text/files.jsonl" is one file of it.
 # A stage is skipped while its settings, its input and its job's version are unchanged.
 
@@ -57,6 +57,12 @@ job = "tokens build"
 inputs = ["@clean"]
 tokenizer = "@tokenizer"
 val_ratio = 0.1
+
+[stage.model]                        # a small language model
+job = "lm train"
+inputs = ["@tokens"]
+preset = "tiny"
+steps = 200
 """
 
 
@@ -178,7 +184,7 @@ group.add_command(
             click.Argument(["path"], metavar="RECIPE.toml", default="recipe.toml"),
             SectionedOption(["--overwrite"], is_flag=True, section=OTHER, help="replace a file that exists"),
         ],
-        help="Write a commented recipe: encodings, text, languages, clean rows, tokens.",
+        help="Write a commented recipe: encodings, text, languages, clean rows, tokens, a language model.",
         example="samebits pipeline init recipe.toml",
     )
 )
@@ -202,6 +208,6 @@ group.add_command(
         callback=_run,
         params=[*_recipe_params(), *flags.run_flags(), *flags.print_flags()],
         help="Run the stages that are new, changed or unfinished. The same command continues after an interruption.",
-        example="samebits pipeline run recipe.toml -w 2 --set tokens.val_ratio=0.2",
+        example="samebits pipeline run recipe.toml -w 2 --set model.steps=100",
     )
 )

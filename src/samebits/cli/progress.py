@@ -56,6 +56,8 @@ class _State:
             self.stage, self.num_shards, self.num_units = event.stage, event.num_shards, event.num_units
             self.shards_done = self.units_done = self.units_resumed = 0
             self.started = clock.seconds()
+            # Numbers of a stage end with it; what was unusable stays worth knowing.
+            self.metrics = {name: value for name, value in self.metrics.items() if name == "bad_rows"}
         elif isinstance(event, ShardDone):
             self.shards_done += 1
             self.units_done += event.num_units

@@ -27,6 +27,7 @@ COMMANDS = {
     "langid clean": "langid_clean",
     "tokens train-tokenizer": "tokens_train",
     "tokens build": "tokens",
+    "lm train": "lm",
 }
 #: What the next stage reads when a reference names no file.
 ROWS_OF = {"charset_decode": "rows.jsonl", "langid_clean": "kept.jsonl"}
