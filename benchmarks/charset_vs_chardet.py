@@ -36,6 +36,7 @@ from samebits.jobs.charset.count import count_block
 from samebits.jobs.charset.images import ImageTable
 from samebits.jobs.charset.pairs import builtin_pairs
 from samebits.jobs.charset.project import PairCounts, project_language
+from samebits.jobs.charset.slices import SLICE_BYTES
 from samebits.jobs.charset.tables import add_counts
 from samebits.jobs.charset.tasks import image_tables
 
@@ -241,7 +242,8 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
     state = []
     for language in ALPHABETIC:
         texts = make_texts(strings[language], num_chars, language)
-        step = max(1, len(texts) // 4)  # about 2 MiB, the size of a slice
+        num_bytes = sum(len(text.encode()) for text in texts)
+        step = max(1, len(texts) * SLICE_BYTES // num_bytes)  # slices as large as the job's
         state += [(language, block_of(texts[i : i + step])) for i in range(0, len(texts), step)]
     zeros = [0] * len(state)
     shards = ShardTable.from_ranges(source=range(len(state)), start=zeros, stop=[1] * len(state))

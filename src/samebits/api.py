@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,13 +26,22 @@ from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
 from samebits.data.files import no_room_is_named
-from samebits.data.journal import Journal, checkpoint_folder, holds_work, journal_folder, remove_journal
+from samebits.data.journal import (
+    Journal,
+    checkpoint_folder,
+    holds_work,
+    journal_folder,
+    remove_finished,
+    remove_journal,
+)
 from samebits.data.lock import OutputLock
+from samebits.data.reading import reading_threads
 from samebits.errors import ConfigError, Interrupted
 from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
 from samebits.executors.caps import one_math_thread
 from samebits.executors.cores import Choice, choose_workers, look_at_machine
 from samebits.executors.environment import fingerprint
+from samebits.executors.memory import own_peak
 from samebits.jobs import get_job
 
 __all__ = ["open_executor", "plan", "run"]
@@ -67,13 +75,15 @@ def run(
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
     """
     job, options, output = _job(job), options or RunOptions(), Path(output)
+    remove_finished(output)
     check_output(output, overwrite=options.overwrite)
     started = clock.seconds()
     folder = journal_folder(output)
     lock = OutputLock(folder / "lock", output=output)
     try:
         check_output(output, overwrite=options.overwrite)  # the holder before us may have made it meanwhile
-        planned = job.plan(config)
+        with reading_threads(_num_threads(options, executor)):
+            planned = job.plan(config)
         journal = Journal(folder, planned, resume=options.resume)
         try:
             session = _Session(job, planned, config, options, output, journal, observer, started)
@@ -93,6 +103,13 @@ def run(
 
 def _job(job: str | Job) -> Job:
     return get_job(job) if isinstance(job, str) else job
+
+
+def _num_threads(options: RunOptions, executor: Executor | None) -> int:
+    """Return how many threads may read the inputs before the plan: as many as there will be workers."""
+    if executor is not None:
+        return executor.workers
+    return 1 if options.executor == "serial" else options.num_workers() or look_at_machine().physical
 
 
 def _drop_if_empty(folder: Path) -> None:
@@ -179,6 +196,7 @@ class _Session:
             record = self.record(digest, executor, choice, metrics)
             record.save(folder / "record.json")
             self.log.move_to(folder / "events.jsonl")
+            self.journal.mark_done()
 
         out.commit(self.plan, saved_fields(self.config), finish=finish)
         assert record is not None
@@ -199,17 +217,10 @@ class _Session:
             started_at=self.started_at,
             seconds=clock.seconds() - self.started,
             stages=self.times.stages,
-            peak_rss=_peak_rss(),
+            peak_rss={"driver": own_peak(), "largest_child": getattr(executor, "largest_worker", 0)},
             metrics=metrics,
             environment=fingerprint(),
         )
-
-
-def _peak_rss() -> dict[str, int]:
-    """Return the largest resident memory in bytes of this process and of its largest child so far."""
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {"driver": own * 1024, "largest_child": child * 1024}
 
 
 @contextmanager

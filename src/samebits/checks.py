@@ -24,6 +24,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
 from samebits.data.bad_rows import BadRows
+from samebits.data.journal import remove_finished
 from samebits.errors import ArtifactCorrupt, InputError, ParityError, PlanMismatch
 from samebits.jobs import get_job
 
@@ -34,6 +35,8 @@ COMPARE_BYTES = 1 << 20
 
 def verify(folder: Path | str) -> Artifact:
     """Check every file of an artifact, and that no file is there that the manifest does not list.
+
+    A journal beside it, left by a run that was killed when the artifact was complete, is removed.
 
     Raises:
         ArtifactCorrupt: names file, expected and found.
@@ -46,6 +49,7 @@ def verify(folder: Path | str) -> Artifact:
             raise ArtifactCorrupt(
                 f"{path}: not listed in the manifest", hint="remove it, or make the artifact again"
             )
+    remove_finished(artifact.folder)
     return artifact
 
 

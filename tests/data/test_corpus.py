@@ -11,6 +11,7 @@ import pytest
 
 from samebits.data.blocks import BLOCK_BYTES, READ_BYTES, hash_blocks
 from samebits.data.corpus import open_corpus
+from samebits.data.reading import reading_threads
 from samebits.data.rows import iter_rows
 from samebits.errors import ConfigError, InputError
 
@@ -228,13 +229,15 @@ def test_input_changed_after_the_plan_is_refused_with_name_and_offset(tmp_path: 
         next(iter_rows(corpus, shards[0]))
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_large_file_is_hashed_in_spans_with_the_digests_of_one_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     data = np.arange(3 * READ_BYTES // 4 + 1000, dtype=np.uint32).tobytes() + b"end"
     write(tmp_path, "a.txt", "b.txt", data=data)
     monkeypatch.setattr("samebits.data.corpus.SPAN_BYTES", READ_BYTES)
-    corpus = open_corpus([str(tmp_path)])
+    with reading_threads(threads):
+        corpus = open_corpus([str(tmp_path)])
     wanted = b"".join(digest for _, digest in hash_blocks(io.BytesIO(data)))
     assert [(source.size, source.blocks) for source in corpus.sources] == [(len(data), wanted)] * 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 from tests.faults.slow_job import JOB, SlowConfig
 
 from samebits.api import run
+from samebits.checks import verify
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
 from samebits.data.artifact import open_artifact
+from samebits.data.journal import Journal
 from samebits.data.lock import OutputLock
 from samebits.errors import Interrupted, OutputExists, OutputFailed, PlanMismatch
 
@@ -82,6 +85,41 @@ def test_an_output_made_while_waiting_for_the_lock_is_not_replaced(
     with pytest.raises(OutputExists):
         run(JOB, SlowConfig(shards=5), output=tmp_path / "out", options=SERIAL)
     assert open_artifact(tmp_path / "out").digest == made[1]
+    assert names(tmp_path) == ["out"]
+
+
+def leave_the_journal(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a kill between the rename of the output and the removal of the journal leaves."""
+    with monkeypatch.context() as patched:
+        patched.setattr("samebits.data.journal.Journal.remove", Journal.close)
+        run(JOB, SlowConfig(), output=output, options=SERIAL)
+    assert names(output.parent) == ["out", "out.journal"]
+
+
+def test_the_journal_of_a_run_killed_after_its_output_was_in_place_goes_with_the_next_run_or_verify(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    leave_the_journal(output, monkeypatch)
+    with pytest.raises(OutputExists):
+        run(JOB, SlowConfig(), output=output, options=SERIAL)
+    assert names(tmp_path) == ["out"]
+    shutil.rmtree(output)
+    leave_the_journal(output, monkeypatch)
+    verify(output)
+    assert names(tmp_path) == ["out"]
+
+
+def test_the_journal_of_an_unfinished_replacement_is_kept(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    run(JOB, SlowConfig(), output=output, options=SERIAL)
+    again = RunOptions(executor="serial", overwrite=True)
+    job: Any = Disturbed(after_running=raising(KeyboardInterrupt()))
+    with pytest.raises(Interrupted):
+        run(job, SlowConfig(), output=output, options=again)
+    verify(output)
+    record = run(JOB, SlowConfig(), output=output, options=again)
+    assert record.stages["slow"]["shards_resumed"] == 24
     assert names(tmp_path) == ["out"]
 
 

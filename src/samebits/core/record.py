@@ -18,7 +18,7 @@ class RunRecord:
 
     Attributes:
         stages: Stage name -> wall seconds and shards done now and taken from the journal.
-        peak_rss: Largest resident memory in bytes of the driver and of its largest child.
+        peak_rss: Largest resident memory in bytes of the driver and of its largest worker process (0 for threads).
     """
 
     job: str

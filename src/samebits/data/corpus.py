@@ -24,15 +24,14 @@ from samebits.core.plan import ShardTable
 from samebits.data.blocks import READ_BYTES, VerifiedFile, hash_blocks
 from samebits.data.csv_rows import DELIMITERS, CsvStates
 from samebits.data.listing import Found, list_inputs
+from samebits.data.reading import num_reading_threads
 from samebits.errors import ConfigError, InputError
 
 __all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
 
 # The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
 CELL_BYTES = 8 << 20
-# Hashing waits for the disk more than for the processor; this many files, or spans of a large one, are read at a time.
-HASH_THREADS = 4
-SPAN_BYTES = 4 * READ_BYTES  # so that all threads have work from 64 MiB on
+SPAN_BYTES = 4 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ def open_corpus(
         raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
     listing = list_inputs(inputs, format_name=format)
     spans = [_spans(found) for found in listing.files]
-    with ThreadPoolExecutor(HASH_THREADS) as pool:
+    with ThreadPoolExecutor(num_reading_threads()) as pool:
         parts = pool.map(_hash, chain.from_iterable(spans))
         sources = tuple(
             _source(found, list(islice(parts, len(own))))

@@ -6,6 +6,7 @@
 ``lock``        held by the run
 ``checkpoints`` of a job that trains, made and read by ``lockstep``; for resume and clean-up they are finished work too
 ``spool``       large parts on their way from the workers of a cluster; what a killed run leaves there is of no use
+``done``        the output is about to be put in its place; with an output there, nothing here is needed any more
 
 Both files are only ever appended to. After a crash a torn last line, or a part whose bytes do not have their digest,
 costs that part only: it is computed again. The digest in the log stays and is compared with the new one, which is how a
@@ -32,9 +33,17 @@ from samebits.core.codec import decode, encode_pieces
 from samebits.core.digest import canonical_json
 from samebits.core.plan import Plan
 from samebits.data.files import write_atomic, writing
-from samebits.errors import PlanMismatch
+from samebits.data.lock import OutputLock
+from samebits.errors import OutputBusy, OutputFailed, PlanMismatch
 
-__all__ = ["Journal", "checkpoint_folder", "holds_work", "journal_folder", "remove_journal"]
+__all__ = [
+    "Journal",
+    "checkpoint_folder",
+    "holds_work",
+    "journal_folder",
+    "remove_finished",
+    "remove_journal",
+]
 
 SYNC_SECONDS = 1.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
@@ -77,6 +86,7 @@ class Journal:
             self._forget()
         self._check_plan(plan)
         with writing(folder):
+            (folder / "done").unlink(missing_ok=True)  # a run that was killed before its output was in place
             self._parts = (folder / "parts.bin").open("a+b", buffering=0)
             self._log = (folder / "log.jsonl").open("a+b", buffering=0)
         self._end = self._parts.seek(0, os.SEEK_END)
@@ -164,6 +174,11 @@ class Journal:
             os.fdatasync(self._log.fileno())
             self._synced_at = clock.seconds()
 
+    def mark_done(self) -> None:
+        """Say that the output is complete, before it is renamed: a kill between rename and ``remove`` leaves a folder."""
+        with writing(self.folder):
+            (self.folder / "done").touch()
+
     def close(self) -> None:
         """Keep everything for a resume; closing fails on a full disk, which was reported when writing."""
         for file in (self._parts, self._log):
@@ -185,6 +200,22 @@ def remove_journal(folder: Path) -> None:
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         folder.rmdir()
+
+
+def remove_finished(output: Path) -> None:
+    """Remove the journal that a run left which was killed after its output was in place."""
+    if output.name in ("", ".."):  # no output of a run: it could not be renamed into place
+        return
+    folder = journal_folder(output)
+    if not (folder / "done").exists() or not (output / "manifest.json").exists():
+        return
+    with suppress(OutputBusy, OutputFailed):  # it is being removed, or the folder is not ours to write
+        lock = OutputLock(folder / "lock", output=output)
+        if (folder / "done").exists() or not (
+            folder / "plan.json"
+        ).exists():  # else a new run has come in between
+            remove_journal(folder)
+        lock.release()
 
 
 def _write_all(file: FileIO, data: bytes | memoryview) -> None:

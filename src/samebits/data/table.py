@@ -7,14 +7,44 @@ same for the same pyarrow only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
+from samebits.kernels.countlines import count_lines
 
-__all__ = ["write_table"]
+__all__ = ["Ranked", "write_counts", "write_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Counts by key, best first: row i is ``keys[offsets[order[i]]:offsets[order[i] + 1]]`` and ``counts[order[i]]``."""
+
+    keys: bytes
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    def top(self, number: int) -> list[tuple[str, int]]:
+        """Return the first rows as Python objects."""
+        order = self.order[:number]
+        spans = zip(self.offsets[order].tolist(), self.offsets[order + 1].tolist(), strict=True)
+        names = [self.keys[start:stop].decode() for start, stop in spans]
+        return list(zip(names, self.counts[order].tolist(), strict=True))
+
+
+def write_counts(out: ArtifactWriter, name: str, ranked: Ranked, *, key: str) -> None:
+    """Write the columns ``key`` and ``count``; as JSON lines without making a Python object of any key."""
+    if name.endswith(".parquet"):
+        rows = ranked.top(len(ranked.order))
+        write_table(out, name, {key: [ngram for ngram, _ in rows], "count": ranked.counts[ranked.order]})
+        return
+    data = count_lines(ranked.keys, ranked.offsets, ranked.counts, ranked.order, key.encode(), b"count")
+    out.write_bytes(name, data.tobytes())
 
 
 def write_table(

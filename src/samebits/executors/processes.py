@@ -30,6 +30,7 @@ from samebits.errors import ConfigError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.board import IDLE, Board, Seat
 from samebits.executors.caps import THREAD_CAPS
+from samebits.executors.memory import peak_of
 from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked, kill
@@ -53,6 +54,7 @@ class ProcessesExecutor:
 
     def __init__(self, options: ExecutorOptions) -> None:
         self.workers = options.workers
+        self.largest_worker = 0  # peak memory in bytes, known when the workers are gone
         self._options = options
         self._run_folder = RunFolder()
         self._folder = self._run_folder.path
@@ -180,6 +182,7 @@ class ProcessesExecutor:
         Workers are killed even when all is done: a polite goodbye goes through the queue, whose lock a stopped or
         killed worker may hold for ever, and a worker has nothing left to do.
         """
+        self.largest_worker = max(map(peak_of, list(self._pool._processes)), default=0)
         try:
             self._pool.shutdown(wait=True, kill_workers=True)
         finally:

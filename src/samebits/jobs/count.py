@@ -18,7 +18,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.corpus import Corpus, open_corpus
 from samebits.data.lower import lower_column
 from samebits.data.rows import BadRow, iter_rows
-from samebits.data.table import write_table
+from samebits.data.table import Ranked, write_counts
 from samebits.errors import ConfigError
 from samebits.kernels.ngrams import NgramTable
 
@@ -121,13 +121,9 @@ class CountJob:
         keys, offsets, counts = total.arrays()
         order = total.ranking()
         order = order[: int(np.searchsorted(-counts[order], -config.min_count, side="right"))]
-        ngrams = [
-            keys[a:b].decode()
-            for a, b in zip(offsets[order].tolist(), offsets[order + 1].tolist(), strict=True)
-        ]
-        write_table(out, f"counts.{config.table}", {"ngram": ngrams, "count": counts[order]})
+        ranked = Ranked(keys, offsets, counts, order)
+        write_counts(out, f"counts.{config.table}", ranked, key="ngram")
         num_read, num_bad = out.bad_rows.num_read, out.bad_rows.num_bad
-        top = zip(ngrams[: config.top], counts[order].tolist(), strict=False)
         summary = {
             "lines": {
                 "read": num_read,
@@ -135,8 +131,8 @@ class CountJob:
                 "blank": num_blank,
                 "bad": num_bad,
             },
-            "ngrams": {"counted": total.total, "distinct": len(total), "in_table": len(ngrams)},
-            "top": [{"ngram": ngram, "count": count} for ngram, count in top],
+            "ngrams": {"counted": total.total, "distinct": len(total), "in_table": len(order)},
+            "top": [{"ngram": ngram, "count": count} for ngram, count in ranked.top(config.top)],
         }
         out.write_json("summary.json", summary)
         return summary
