@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import arguments, finish, shared_data, show_table
+from benchmarks.common import BENCH, arguments, finish, shared_data, show_table
 from benchmarks.lm_vs_pytorch import ours, say
 
 NAME = "lm_bits"
@@ -47,11 +47,12 @@ def main() -> None:
     started = time.monotonic()
     for column in columns(quick=options.quick):
         settings = {**TINY, **column, "steps": steps, "tensorboard": False}
-        found = {str(count): _digest(data, count, settings) for count in workers}
+        cache = str(BENCH / "compiled" / label(column).replace(" ", "-"))
+        found = {str(count): _digest(data, count, settings, cache=cache) for count in workers}
         with tempfile.TemporaryDirectory(prefix="samebits-bits-") as folder:
-            half = {"folder": str(Path(folder) / "run"), "steps_now": steps // 2}
+            half = {"folder": str(Path(folder) / "run"), "steps_now": steps // 2, "cache": cache}
             ours(data, workers[1], settings, **half)
-            found["resumed"] = _digest(data, workers[-1], settings, folder=half["folder"])
+            found["resumed"] = _digest(data, workers[-1], settings, folder=half["folder"], cache=cache)
         same = len(set(found.values())) == 1
         equal &= same
         details[label(column)] = found

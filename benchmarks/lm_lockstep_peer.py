@@ -75,7 +75,7 @@ def main(request: dict[str, Any]) -> None:
     until = request.get("steps_now") or recipe.fit.steps
     memory = Memory()
     result = train(
-        LmObjective(recipe, source),
+        LmObjective(recipe, source, cache=request.get("cache", "")),
         recipe.fit,
         place=Place(workers=request["workers"], folder=folder),
         every=Every(seconds=0.0),

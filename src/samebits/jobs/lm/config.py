@@ -68,7 +68,7 @@ class LmConfig:
     )
     lr: float | None = option(None, help="peak learning rate of adamw or sgd", metavar="X")
     muon_lr: float = option(0.02, help="peak learning rate of muon")
-    muon_iterations: int = option(5, help="Newton-Schulz steps of muon")
+    muon_iterations: int = option(4, help="Newton-Schulz steps of muon")
     weight_decay: float = option(0.1, help="weight decay of matrices and embeddings; vectors have none")
     beta2: float = option(0.99, help="adamw's decay of the second moment")
     clip: float = option(1.0, help="largest gradient norm; 0 does not clip")
