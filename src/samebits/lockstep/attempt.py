@@ -147,10 +147,14 @@ class Attempt:
 
     @contextmanager
     def _ctrl_c(self, crew: Crew) -> Iterator[None]:
-        """Let the first Ctrl-C end the run after its step, with a checkpoint; the second ends it at once."""
+        """Let the first Ctrl-C end the run after its step, with a checkpoint; the second ends it at once.
+
+        That holds under any handler that would raise, the command line's own too; a program that ignores Ctrl-C keeps
+        ignoring it.
+        """
         ours = threading.current_thread() is threading.main_thread()
         before = signal.getsignal(signal.SIGINT) if ours else None
-        if before is not signal.default_int_handler:
+        if not callable(before):
             yield
             return
 

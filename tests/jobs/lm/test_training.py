@@ -215,6 +215,32 @@ def test_a_killed_parent_leaves_no_worker_and_the_same_command_gives_the_same_di
     assert json.loads((output / "manifest.json").read_text())["digest"] == first.artifact_digest
 
 
+def test_ctrl_c_saves_a_checkpoint_whoever_handles_it_and_the_same_command_continues(
+    scene: tuple[Path, Path, RunRecord], tmp_path: Path
+) -> None:
+    data, _, first = scene
+    output = tmp_path / "run"
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, Metric) and event.name == "loss" and not handled:
+            handled.append(event)
+            signal.raise_signal(signal.SIGINT)
+
+    def handler(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    handled: list[Event] = []
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(Interrupted, match="checkpoints are kept"):
+            train(data, output, workers=1, observer=interrupt, dropout=0.1)
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert list((tmp_path / "run.journal" / "checkpoints").glob("step-*"))
+    assert train(data, output, workers=1, dropout=0.1).artifact_digest == first.artifact_digest
+
+
 def test_a_killed_worker_is_replaced_and_the_digest_is_the_same(
     scene: tuple[Path, Path, RunRecord], tmp_path: Path
 ) -> None:
