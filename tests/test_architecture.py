@@ -30,6 +30,7 @@ ALLOWED = {
     "training": {"lockstep", "executors", "data", "core", "errors"},
     "api": {"jobs", "executors", "data", "core", "errors"},
     "pipeline": {"api", "jobs", "data", "core", "errors"},
+    "graph": {"api", "jobs", "data", "core", "errors"},
     "langid": {"api", "jobs", "data", "core", "errors"},
     "lm": {"api", "jobs", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},

@@ -36,6 +36,10 @@ COMMANDS = {
     "langid": ("samebits.cli.langid:group", "train a language identifier, predict, clean labelled data"),
     "lm": ("samebits.cli.lm:group", "train a small GPT on every core; sample, evaluate, export"),
     "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),
+    "graph": (
+        "samebits.cli.graph:group",
+        "certified graph edit distance: pairs, matrices, neighbours, pictures",
+    ),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
     "report": ("samebits.cli.report:command", "make one page with pictures from runs and measurements"),

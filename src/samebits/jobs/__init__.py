@@ -13,6 +13,8 @@ JOBS = {
     "charset": "samebits.jobs.charset.job:JOB",
     "charset_decode": "samebits.jobs.charset.decode:JOB",
     "count": "samebits.jobs.count:JOB",
+    "graph": "samebits.jobs.graph.matrix:JOB",
+    "graph_knn": "samebits.jobs.graph.knn:JOB",
     "langid": "samebits.jobs.langid:JOB",
     "langid_clean": "samebits.jobs.langid.clean:JOB",
     "langid_import": "samebits.jobs.langid.derived:IMPORT_JOB",
