@@ -1,9 +1,11 @@
 """The inputs of a run: found, ordered, named, hashed and cut the same way everywhere."""
 
+import fcntl
 import io
 import os
 import pickle
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -250,3 +252,19 @@ def test_a_file_that_shrinks_while_it_is_hashed_is_named(
     monkeypatch.setattr("samebits.data.corpus.hash_blocks", lambda file, num_bytes: iter([(b"x", b"digest")]))
     with pytest.raises(InputError, match="became shorter"):
         open_corpus([str(tmp_path)])
+
+
+def test_standard_input_that_a_killed_run_left_is_removed_and_that_of_a_living_one_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "samebits-stdin-left").write_bytes(b"left")
+    living = (tmp_path / "samebits-stdin-living").open("wb")
+    fcntl.flock(living, fcntl.LOCK_EX)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\n")))
+    open_corpus(["-"])
+    names = sorted(path.name for path in tmp_path.iterdir())
+    living.close()
+    assert "samebits-stdin-living" in names
+    assert "samebits-stdin-left" not in names
+    assert len(names) == 2  # the living one's, and this run's own

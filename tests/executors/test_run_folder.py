@@ -59,3 +59,17 @@ def test_other_files_with_such_names_are_nobodys_business(temporary: Path) -> No
     (temporary / "samebits-run-mine").mkdir()
     RunFolder().remove()
     assert sorted(path.name for path in temporary.iterdir()) == ["samebits-run-mine", "samebits-run-note"]
+
+
+def test_semaphores_of_a_killed_driver_go_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("samebits.executors.run_folder.SEMAPHORES", tmp_path)
+    for name in ("sem.loky-4242-a", "sem.loky-42421-a", "sem.loky-7-a"):
+        (tmp_path / name).touch()
+    left = tmp_path / "samebits-run-dead"
+    left.mkdir()
+    (left / "driver").write_text("4242")
+    RunFolder().remove()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sem.loky-42421-a", "sem.loky-7-a"]

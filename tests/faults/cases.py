@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.faults import cluster_cases as clusters
 from tests.faults.scene import Ending, Scene
 
 __all__ = ["CASES", "Case", "can_mount"]
@@ -279,15 +280,18 @@ class Case:
     quick: bool = False
     wanted: str = "same"
     mounts: bool = False
+    executor: str = "processes"
+    either: bool = False  # random kills may hit one shard too often: then a named error is right too
 
     @property
     def name(self) -> str:
-        """The function's name as words."""
-        return self.play.__name__.replace("_", " ")
+        """The function's name as words, and the cluster it is played on."""
+        words = self.play.__name__.replace("_", " ")
+        return words if self.executor == "processes" else f"{self.executor}: {words}"
 
 
 CASES = (
-    Case(worker_killed_every_second, tries=3),
+    Case(worker_killed_every_second, tries=3, either=True),
     Case(all_workers_killed, tries=3),
     Case(worker_dies_in_one_shard),
     Case(shard_that_always_kills, wanted="named"),
@@ -311,4 +315,24 @@ CASES = (
     Case(two_runs_on_one_output, quick=True),
     Case(not_deterministic, wanted="named"),
     Case(worker_counts),
+    *[
+        case
+        for name, tries in (("dask", 3), ("ray", 1))
+        for case in (
+            Case(clusters.workers_killed, tries=tries, executor=name, either=True),
+            Case(clusters.all_cluster_workers_killed, tries=tries, executor=name),
+            Case(clusters.worker_dies_in_one_shard, tries=tries, executor=name),
+            Case(clusters.shard_that_always_kills, executor=name, wanted="named"),
+            Case(clusters.worker_stopped_in_a_shard, executor=name),
+            Case(clusters.slow_worker, executor=name),
+            Case(clusters.driver_of_a_cluster_killed, tries=tries, executor=name),
+        )
+    ],
+    Case(clusters.scheduler_killed, tries=3, executor="dask"),
+    Case(clusters.worker_with_another_version, executor="dask", wanted="named"),
+    Case(clusters.floating_job_with_another_cpu, executor="dask", wanted="named"),
+    Case(clusters.integer_job_with_another_cpu, executor="dask"),
+    Case(clusters.full_disk_on_one_worker, executor="dask"),
+    Case(clusters.worker_at_an_address_stopped, executor="dask"),
+    Case(clusters.head_killed, executor="ray"),
 )

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from dataclasses import replace
+from typing import Any, cast
 
 from tests.faults.slow_job import JOB, SlowConfig
 
 from samebits.api import run
 from samebits.cli.app import _first_interrupt
 from samebits.core.events import Event, Warned
+from samebits.core.job import Job
 from samebits.core.options import RunOptions
 from samebits.errors import SamebitsError
 
@@ -33,7 +36,7 @@ def main() -> int:
     given = json.loads(text)
     try:
         record = run(
-            JOB,
+            cast("Job", replace(cast("Any", JOB), floating=given.get("floating", False))),
             SlowConfig(**given.get("config", {})),
             output=output,
             options=RunOptions(**given.get("options", {})),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
 
-__all__ = ["HUNG_SECONDS", "Ending", "Scene", "play"]
+__all__ = ["HUNG_SECONDS", "REPO", "Ending", "Scene", "play"]
 
 REPO = Path(__file__).resolve().parent.parent.parent
 HUNG_SECONDS = 90.0  # every case takes seconds; this is for a machine that is very busy
@@ -44,6 +45,7 @@ class Ending:
 
     verdict: Verdict
     detail: str
+    faults: int = 1  # how many were injected
 
 
 @lru_cache
@@ -71,17 +73,42 @@ class Scene:
         self.config: dict[str, Any] = {"shards": 24, "part_bytes": 100, "marks": str(folder / "marks")}
         self.options: dict[str, Any] = {"executor": "processes", "workers": "2"}
         self.pids: list[int] = []
+        self.environment: dict[str, str] = {}
+        self.short: list[str] = []
         for name in ("tmp", "marks"):
             (folder / name).mkdir()
 
-    def start(self, *, python: tuple[str, ...] = (), **config: Any) -> subprocess.Popen[str]:
+    def variables(self, path: Path | None = None) -> dict[str, str]:
+        """Return the environment of everything that is started here; ``path`` comes first on the import path."""
+        paths = {"PYTHONPATH": os.pathsep.join([str(path), str(REPO)])} if path else {}
+        own = {"TMPDIR": str(self.folder / "tmp"), "SAMEBITS_SCENE": str(self.folder)}
+        return {**os.environ, **own, **paths, **self.environment}
+
+    def program(self, module: str, *arguments: str, path: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a part of a cluster."""
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=REPO,
+            env=self.variables(path or REPO),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def short_folder(self) -> str:
+        """Make a folder in which sockets may have long names; removed with the scene."""
+        self.short.append(tempfile.mkdtemp(prefix="sr-", dir="/tmp"))
+        return self.short[-1]
+
+    def start(
+        self, *, python: tuple[str, ...] = (), floating: bool = False, **config: Any
+    ) -> subprocess.Popen[str]:
         """Start the driver in a process group of its own."""
         self.config.update(config)
-        given = json.dumps({"config": self.config, "options": self.options})
+        given = json.dumps({"config": self.config, "options": self.options, "floating": floating})
         process = subprocess.Popen(
             [sys.executable, *python, "-m", "tests.faults.driver", str(self.output), given],
             cwd=REPO,
-            env={**os.environ, "TMPDIR": str(self.folder / "tmp"), "SAMEBITS_SCENE": str(self.folder)},
+            env=self.variables(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -180,11 +207,14 @@ def _scene(seed: int) -> Iterator[Scene]:
             yield scene
         finally:
             scene.kill_workers_left()
+            for path in scene.short:
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def play(case: Callable[[Scene], Ending], seed: int) -> Ending:
+def play(case: Callable[[Scene], Ending], seed: int, executor: str = "processes") -> Ending:
     """Play one case once; what it leaves behind counts as lost."""
     with _scene(seed) as scene:
+        scene.options["executor"] = executor
         ending = case(scene)
         left = scene.leftovers()
         return Ending("lost", f"left behind: {', '.join(left)} after {ending.detail}") if left else ending

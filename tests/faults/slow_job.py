@@ -75,6 +75,8 @@ def strike(name: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     elif name == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
+    elif name == "slow":
+        time.sleep(3)
     elif name == "exit":
         os._exit(0)
     elif name == "memory":
@@ -105,6 +107,7 @@ class SlowJob:
     Config: type[SlowConfig] = SlowConfig
     default_executor: str = "processes"
     bytes_per_worker: int = 0
+    floating: bool = False
 
     def plan(self, config: SlowConfig) -> Plan:
         """One unit a shard."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.conftest import needs_extra
 from tests.faults.cases import CASES, Case, can_mount
 from tests.faults.scene import play
 
@@ -14,5 +15,6 @@ from tests.faults.scene import play
 def test_a_disturbed_run_ends_in_the_same_digest_or_a_named_error(case: Case) -> None:
     if case.mounts and not can_mount():
         pytest.skip("a small disk can only be mounted by root")
-    ending = play(case.play, seed=0)
+    needs_extra(case.executor)
+    ending = play(case.play, seed=0, executor=case.executor)
     assert (ending.verdict, ending.detail) == (case.wanted, ending.detail)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
+import fcntl
 import glob
 import os
 import shutil
@@ -25,6 +26,9 @@ from samebits.data.formats import COMPRESSIONS, FORMATS, SUFFIXES, FileFormat, f
 from samebits.errors import ConfigError, InputError, did_you_mean
 
 __all__ = ["Found", "Listing", "list_inputs"]
+
+
+SPOOL = "samebits-stdin-"
 
 
 class Found(NamedTuple):
@@ -163,12 +167,36 @@ def _files_of_glob(pattern: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _spool_stdin() -> str:
-    """Copy standard input to a temporary file: shards are read by position, and by several workers."""
-    descriptor, path = tempfile.mkstemp(prefix="samebits-stdin-")
+    """Copy standard input to a temporary file: shards are read by position, and by several workers.
+
+    Its lock is held as long as this process lives; what a killed one left is removed by the next.
+    """
+    _sweep_spools()
+    descriptor, temporary = tempfile.mkstemp(prefix="samebits-new-")
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    path = os.path.join(
+        os.path.dirname(temporary), SPOOL + os.path.basename(temporary)[len("samebits-new-") :]
+    )
+    os.rename(temporary, path)  # seen by a sweep only when it is locked
     atexit.register(_remove, path)
-    with writing(Path(path)), os.fdopen(descriptor, "wb") as spool:
+    with writing(Path(path)), os.fdopen(os.dup(descriptor), "wb") as spool:
         shutil.copyfileobj(sys.stdin.buffer, spool, 1 << 20)
     return path
+
+
+def _sweep_spools() -> None:
+    for path in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), SPOOL + "*")):
+        try:
+            descriptor = os.open(path, os.O_RDWR)
+        except OSError:
+            continue  # another user's, or gone already
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+        except OSError:
+            continue  # its run is alive
+        finally:
+            os.close(descriptor)
 
 
 def _remove(path: str) -> None:

@@ -1,7 +1,8 @@
 """The folder of one run's worker processes: board, tasks, states and large outcomes.
 
 The driver holds a lock in it as long as it lives. Workers remove the folder of a driver that died (see ``board``); if
-they died with it, nobody is left to do that, so every new run first removes the folders whose lock nobody holds.
+they died with it, nobody is left to do that, so every new run first removes the folders whose lock nobody holds, and the
+semaphores that loky made for their drivers.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import fcntl
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["RunFolder"]
 
 PREFIX = "samebits-run-"
 LOCK = "driver"
+SEMAPHORES = Path("/dev/shm")  # noqa: S108 - where Linux keeps named semaphores
 
 
 class RunFolder:
@@ -30,6 +33,7 @@ class RunFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         self._lock = os.open(self.path / "new", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        os.write(self._lock, str(os.getpid()).encode())
         (self.path / "new").rename(self.path / LOCK)  # seen by a sweep only when it is held
 
     def remove(self) -> None:
@@ -51,6 +55,15 @@ def _sweep(parent: str) -> None:
         except BlockingIOError:
             continue  # its driver is alive
         else:
+            _remove_semaphores(os.read(descriptor, 20))
             shutil.rmtree(lock.parent, ignore_errors=True)
         finally:
             os.close(descriptor)
+
+
+def _remove_semaphores(driver: bytes) -> None:
+    """Remove what loky's tracker would have removed, had it not been killed with the driver."""
+    if driver.isdigit():
+        for path in SEMAPHORES.glob(f"sem.loky-{int(driver)}-*"):
+            with suppress(OSError):
+                path.unlink()
