@@ -317,7 +317,7 @@ CASES = (
     Case(worker_counts),
     *[
         case
-        for name, tries in (("dask", 3), ("ray", 1))
+        for name, tries in (("dask", 2), ("ray", 1))
         for case in (
             Case(clusters.workers_killed, tries=tries, executor=name, either=True),
             Case(clusters.all_cluster_workers_killed, tries=tries, executor=name),
@@ -328,7 +328,7 @@ CASES = (
             Case(clusters.driver_of_a_cluster_killed, tries=tries, executor=name),
         )
     ],
-    Case(clusters.scheduler_killed, tries=3, executor="dask"),
+    Case(clusters.scheduler_killed, tries=2, executor="dask"),
     Case(clusters.worker_with_another_version, executor="dask", wanted="named"),
     Case(clusters.floating_job_with_another_cpu, executor="dask", wanted="named"),
     Case(clusters.integer_job_with_another_cpu, executor="dask"),

@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 from tests.faults.scene import REPO, Ending, Scene
 
+MOST_KILLS = 10
 PATCHES = {  # what a worker runs before anything else
     "version": "import samebits\nsamebits.__version__ = '0.0.9'\n",
     "cpu": "from samebits.core import machine\nmachine.cpu = lambda: ('another CPU', set())\n",
@@ -54,12 +55,12 @@ def strike(pid: int, number: int) -> int:
 
 
 def workers_killed(scene: Scene) -> Ending:
-    """One random worker a second, until the run is done."""
-    process = scene.start(shards=40, pause=0.2, part_bytes=100_000)
+    """One random worker a second, ten times: a new one takes longer than that to start."""
     scene.options["retries"] = 6
+    process = scene.start(shards=40, pause=0.2, part_bytes=100_000)
     scene.wait_for(lambda: scene.parts_done() >= 1, process)
     faults = 0
-    while process.poll() is None:
+    while process.poll() is None and faults < MOST_KILLS:
         if pids := cluster_workers(process):
             faults += strike(int(scene.pick.choice(pids)), signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):

@@ -85,11 +85,13 @@ class Scene:
         return {**os.environ, **own, **paths, **self.environment}
 
     def program(self, module: str, *arguments: str, path: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start a part of a cluster."""
+        """Start a part of a cluster; its temporary files are its own affair."""
+        own = self.folder / "cluster"
+        own.mkdir(exist_ok=True)
         return subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             cwd=REPO,
-            env=self.variables(path or REPO),
+            env={**self.variables(path or REPO), "TMPDIR": str(own)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -62,6 +62,7 @@ SETTLE_SECONDS = (
     0.05  # the failures of one dead worker come in one message; this is long enough to take them together
 )
 FREE_LOSSES = 10  # how often in a row, without a result, the state may be lost before shards are blamed
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
 VARIABLES = ("__DASK_PARENT_PID", "PYTHONHASHSEED")  # what Dask leaves in the environment of this process
 CONFIG = {
     "distributed.scheduler.allowed-failures": 0,  # the engine counts losses itself
@@ -100,6 +101,9 @@ class DaskExecutor:
     def __init__(self, options: ExecutorOptions) -> None:
         self._options = options
         self._environment = dict(os.environ)
+        self._levels = {name: logging.getLogger(name).level for name in LOGGERS}
+        for name in LOGGERS:  # what they have to say is said by the errors of this run
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._run_folder = None if options.address else RunFolder()
         self._cluster: Any = None
         self._client: Any = None
@@ -239,7 +243,7 @@ class DaskExecutor:
         except Exception:  # a worker died with an answer: one by one, so that it costs the others nothing
             answers = [None] * len(finished)
         for future, answer in zip(finished, answers, strict=True):
-            self._end(future, partial(_answer_of, future) if answer is None else partial(_same, answer))
+            self._end(future, partial(_answer_of, future, answer))
         lost: dict[str, list[tuple[_Flight, Any]]] = {}
         for future in batch:
             error = future.exception() if future.status == "error" else None
@@ -375,6 +379,8 @@ class DaskExecutor:
             with suppress(Exception):
                 if part is not None:
                     part.close(timeout=5)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
         clean_up(self._order, self._environment, VARIABLES)
         if self._run_folder is not None:
             self._run_folder.remove()
@@ -384,14 +390,9 @@ def _run(task_key: str, state_key: str, task: bytes, state: bytes, shard: Shard)
     return work((task_key, lambda: task), (state_key, lambda: state), shard, distributed.get_worker().address)
 
 
-def _same(value: bytes) -> bytes:
-    return value
-
-
-def _answer_of(future: Any) -> bytes:
-    """Fetch one answer, or raise what became of it; Dask may be computing it a second time."""
-    answer: bytes = future.result(timeout=START_SECONDS)
-    return answer
+def _answer_of(future: Any, answer: bytes | None = None) -> bytes:
+    """Return an answer that is here, fetch it, or raise what became of it; Dask may be computing it a second time."""
+    return future.result(timeout=START_SECONDS) if answer is None else answer
 
 
 async def _forget_worker(address: str, dask_scheduler: Any = None) -> None:
