@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from samebits.data.artifact import open_artifact
     from samebits.errors import SamebitsError
     from samebits.jobs.count import CountConfig
+    from samebits.loops import ExamplesReport, map_examples
     from samebits.training import fit
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CountConfig",
     "Engine",
+    "ExamplesReport",
     "Executor",
     "Job",
     "Plan",
@@ -45,6 +47,7 @@ __all__ = [
     "Task",
     "compare",
     "fit",
+    "map_examples",
     "open_artifact",
     "plan",
     "rng_for",
@@ -55,6 +58,7 @@ __all__ = [
 _HOME = {
     "CountConfig": "samebits.jobs.count",
     "Engine": "samebits.core.engine",
+    "ExamplesReport": "samebits.loops",
     "Executor": "samebits.core.executor",
     "Job": "samebits.core.job",
     "Plan": "samebits.core.plan",
@@ -66,6 +70,7 @@ _HOME = {
     "Task": "samebits.core.executor",
     "compare": "samebits.checks",
     "fit": "samebits.training",
+    "map_examples": "samebits.loops",
     "open_artifact": "samebits.data.artifact",
     "plan": "samebits.api",
     "rng_for": "samebits.core.seeds",

@@ -15,6 +15,7 @@ JOBS = {
     "count": "samebits.jobs.count:JOB",
     "graph": "samebits.jobs.graph.matrix:JOB",
     "graph_knn": "samebits.jobs.graph.knn:JOB",
+    "graph_generate": "samebits.jobs.graph.generate:JOB",
     "langid": "samebits.jobs.langid:JOB",
     "langid_clean": "samebits.jobs.langid.clean:JOB",
     "langid_import": "samebits.jobs.langid.derived:IMPORT_JOB",

@@ -7,6 +7,7 @@ one is a root. This is the graph of the curriculum and of CoNLL-U, and what one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 __all__ = ["ROOT", "ROOT_ARC", "Anchored", "as_json", "from_json"]
@@ -76,9 +77,11 @@ def from_json(value: Any, *, length: int) -> Anchored:
     heads, arcs = _heads(value.get("edges", []), spans)
     place = {node: span[0] for node, span in spans.items()}
     order = sorted(spans, key=lambda node: place[node])
-    for left, right in zip(order, order[1:], strict=False):
+    for left, right in pairwise(order):
         if spans[left][1] > spans[right][0]:
-            raise ValueError(f"overlapping anchors: nodes {left!r} at {spans[left]}, {right!r} at {spans[right]}")
+            raise ValueError(
+                f"overlapping anchors: nodes {left!r} at {spans[left]}, {right!r} at {spans[right]}"
+            )
     graph = Anchored(
         tuple(place[node] for node in order),
         tuple(labels[node] for node in order),

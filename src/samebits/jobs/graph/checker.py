@@ -162,7 +162,9 @@ def _form(value: Value, label: str) -> Form:
 def _number(text: str, position: int, arcs: dict[int, str]) -> Form:
     run = sorted(arcs)
     digits = "".join(text[i] for i in (position, *run))
-    if any(arc != "cont" for arc in arcs.values()) or run != list(range(position + 1, position + 1 + len(run))):
+    if any(arc != "cont" for arc in arcs.values()) or run != list(
+        range(position + 1, position + 1 + len(run))
+    ):
         raise Malformed("the digits of a number do not follow one another")
     if not (digits.isascii() and digits.isdigit()):
         raise Malformed(f"{digits!r} is no number")

@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-__all__ = ["Form", "Malformed", "add", "constant", "derive", "integrate", "multiply", "power", "solve", "wave", "x_of"]
+__all__ = [
+    "Form",
+    "Malformed",
+    "add",
+    "constant",
+    "derive",
+    "integrate",
+    "multiply",
+    "power",
+    "solve",
+    "wave",
+    "x_of",
+]
 
 MOST_SIZE = 10**12  # a larger numerator or denominator is refused: no line of an example is unreadable
 MOST_POWER = 5

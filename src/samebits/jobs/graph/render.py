@@ -67,9 +67,7 @@ class _Sheet:
         return Rendered("".join(self.pieces), Anchored(tuple(order), labels, heads, arcs))
 
 
-def render(
-    term: Term, style: str, bits: Bits, *, bindings: tuple[tuple[str, int], ...] = ()
-) -> Rendered:
+def render(term: Term, style: str, bits: Bits, *, bindings: tuple[tuple[str, int], ...] = ()) -> Rendered:
     """Write an expression in one of ``STYLES``; ``bits`` chooses among equal ways to write it."""
     sheet = _Sheet()
     writer = _Writer(sheet, style, bits)
