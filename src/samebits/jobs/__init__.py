@@ -15,6 +15,8 @@ JOBS = {
     "count": "samebits.jobs.count:JOB",
     "graph": "samebits.jobs.graph.matrix:JOB",
     "graph_knn": "samebits.jobs.graph.knn:JOB",
+    "graph": "samebits.jobs.graph.train:JOB",
+    "graph_eval": "samebits.jobs.graph.evaluate:JOB",
     "graph_generate": "samebits.jobs.graph.generate:JOB",
     "langid": "samebits.jobs.langid:JOB",
     "langid_clean": "samebits.jobs.langid.clean:JOB",

@@ -123,7 +123,7 @@ def _graph(
 def decode_words(heads: Floats, decoder: Decoder) -> NDArray[np.int64]:
     """Return the head of every word: 0 for the root, j + 1 for word j; one tree unless ``argmax`` is asked for."""
     if decoder == "argmax":
-        return heads.argmax(1)
+        return np.asarray(heads.argmax(1), np.int64)
     n = len(heads)
     top = np.full((n + 1, n + 1), -1e12)
     top[1:] = np.maximum(heads, -1e12)

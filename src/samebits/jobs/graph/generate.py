@@ -147,13 +147,13 @@ class GenerateJob:
         files = {split: out.open(f"{split}.jsonl") for split in SPLITS}
         with writing(out.output), files["train"], files["valid"], files["test"]:
             shards: Sequence[Shard] = plan.shards
-            while not fold.is_full:
+            while not fold.is_full():
                 before = fold.num_kept
                 for _, part in engine.map_ordered("draw", DrawShard(config), shards):
                     for split, line in fold.add(part):
                         files[split].write(line)
                     engine.observer(Metric("examples", fold.num_kept))
-                    if fold.is_full:
+                    if fold.is_full():
                         break
                 shards = fold.next_shards(shards, before)
         about |= {"examples": dict(fold.counts), "drawn": fold.num_drawn, "duplicates": fold.num_duplicates}
@@ -182,7 +182,6 @@ class _Fold:
     def num_duplicates(self) -> int:
         return self.num_drawn - self.num_kept
 
-    @property
     def is_full(self) -> bool:
         return self.num_kept == self.config.n
 
@@ -190,9 +189,9 @@ class _Fold:
         """Return (split, line) of the examples of a part that are new."""
         if part["refused"]:
             raise AssertionError(f"sympy does not confirm the result of: {part['refused'][0]}")
-        kept = []
+        kept: list[tuple[str, bytes]] = []
         for key, line in zip(part["keys"], part["lines"], strict=True):
-            if self.is_full:
+            if self.is_full():
                 break
             self.num_drawn += 1
             if key in self.seen:
@@ -210,7 +209,7 @@ class _Fold:
         Raises:
             ConfigError: if so many draws gave so few expressions that there are hardly any more.
         """
-        if self.is_full:
+        if self.is_full():
             return []
         if self.num_drawn > MOST_DRAWS * self.config.n + SHARD_EXAMPLES:
             raise ConfigError(

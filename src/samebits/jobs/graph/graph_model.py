@@ -18,7 +18,7 @@ from samebits.jobs.graph.anchored import ROOT, ROOT_ARC, Anchored
 from samebits.jobs.graph.batches import collate, encode, order_of
 from samebits.jobs.graph.conllu import WORD_LABEL
 from samebits.jobs.graph.decode import Scores, decode_nodes, decode_words
-from samebits.jobs.graph.lexicon import Lexicon
+from samebits.jobs.graph.lexicon import ROOT_ID, Lexicon
 from samebits.jobs.graph.samples import MOST_POSITIONS, Sample
 from samebits.jobs.graph.structure import Decoder
 from samebits.lockstep.torch_objective import import_torch
@@ -110,9 +110,7 @@ class GraphModel:
         order = order_of(np.array([len(samples[i].tokens) for i in usable], np.int64))
         for start in range(0, len(order), PREDICT_BATCH):
             chosen = [usable[k] for k in order[start : start + PREDICT_BATCH].tolist()]
-            for i, prediction in zip(
-                chosen, self._batch([samples[i] for i in chosen], decoder), strict=True
-            ):
+            for i, prediction in zip(chosen, self._batch([samples[i] for i in chosen], decoder), strict=True):
                 found[i] = prediction
         return found
 
@@ -151,14 +149,18 @@ class GraphModel:
         for i, sample in enumerate(samples):
             n = len(sample.tokens)
             above, scores = chosen[i, :n], arcs[i, :n]
-            best = scores[:, 1:].argmax(1) + 1  # 0 is "none", which no word has
+            # 0 is "none" and 1 the root's: no word below another has them
+            best = scores[:, 2:].argmax(1) + 2 if scores.shape[1] > 2 else np.full(n, ROOT_ID)
+            best = np.where(above == 0, ROOT_ID, best)
             log = float(heads[i, np.arange(n), above].sum() + scores[np.arange(n), best].sum())
             names = tuple(self.lexicon.arcs[arc] for arc in best.tolist())
             graph = Anchored(
                 tuple(range(n)),
                 (WORD_LABEL,) * n,
                 tuple(ROOT if head == 0 else head - 1 for head in above.tolist()),
-                tuple(ROOT_ARC if head == 0 else name for head, name in zip(above.tolist(), names, strict=True)),
+                tuple(
+                    ROOT_ARC if head == 0 else name for head, name in zip(above.tolist(), names, strict=True)
+                ),
             )
             out.append(Prediction(graph, math.exp(log)))
         return out

@@ -110,4 +110,5 @@ class GraphLoss:
         node = module.nodes(states)
         head = module.heads(states, batch["mask"])
         arc = module.arcs(states, batch["heads"])
-        return graph_loss(self.kind, node, head, arc, targets).sum() / batch["norm"]
+        total = graph_loss(self.kind, node, head, arc, targets).sum()
+        return total / float(batch["norm"])

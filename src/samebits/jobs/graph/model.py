@@ -182,7 +182,7 @@ class WordModel(nn.Module):
             words = torch.where(lost & (words > 0), torch.ones_like(words), words)
         rows = self.characters(spelled.flatten(0, 1)).transpose(1, 2)
         shapes = self.spelling(rows).masked_fill(spelled.flatten(0, 1)[:, None] == 0, NEVER)
-        shapes = functional.relu(shapes.amax(-1)).unflatten(0, words.shape)
+        shapes = functional.relu(shapes.amax(-1)).reshape(*words.shape, -1)
         states: Tensor = self.encoder(torch.cat([self.words(words), shapes], -1), batch["mask"])
         return states
 
