@@ -33,6 +33,7 @@ ALLOWED = {
     "graph": {"api", "jobs", "data", "core", "errors"},
     "langid": {"api", "jobs", "data", "core", "errors"},
     "lm": {"api", "jobs", "data", "core", "errors"},
+    "graph_train": {"api", "jobs", "data", "core", "errors"},
     "loops": {"api", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "errors"},

@@ -33,6 +33,10 @@ COMMANDS = {
         "samebits.cli.charset:group",
         "train encoding models; detect and convert encodings; export to chardet",
     ),
+    "graph": (
+        "samebits.cli.graph_train:group",
+        "draw examples, train models that turn text into graphs, predict, judge",
+    ),
     "langid": ("samebits.cli.langid:group", "train a language identifier, predict, clean labelled data"),
     "lm": ("samebits.cli.lm:group", "train a small GPT on every core; sample, evaluate, export"),
     "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),

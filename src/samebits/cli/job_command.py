@@ -32,6 +32,7 @@ def job_command(
     name: str = "",
     extra: Sequence[click.Parameter] = (),
     watch: Watch | None = None,
+    takes_inputs: bool = True,
 ) -> click.Command:
     """Make the command that runs a job.
 
@@ -43,6 +44,7 @@ def job_command(
         name: Name of the command when it is not the job's, e.g. ``train``.
         extra: Flags of this command alone.
         watch: Context that gives the observer, for commands that show more than progress.
+        takes_inputs: False for a job that makes its data itself.
     """
     from samebits.jobs import get_job
 
@@ -55,7 +57,7 @@ def job_command(
             _say_where(record, values["output"])
 
     parameters = [
-        flags.input_argument(),
+        *([flags.input_argument()] if takes_inputs else []),
         flags.output_flag(),
         flags.config_file_flag(),
         *flags.config_flags(get_job(job_name).Config),

@@ -18,6 +18,7 @@ JOBS = {
     "graph": "samebits.jobs.graph.train:JOB",
     "graph_eval": "samebits.jobs.graph.evaluate:JOB",
     "graph_generate": "samebits.jobs.graph.generate:JOB",
+    "graph_train": "samebits.jobs.graph.train:JOB",
     "langid": "samebits.jobs.langid:JOB",
     "langid_clean": "samebits.jobs.langid.clean:JOB",
     "langid_import": "samebits.jobs.langid.derived:IMPORT_JOB",

@@ -31,7 +31,7 @@ class Sentence:
     """One sentence.
 
     Attributes:
-        raw: Its lines with their line ends, and the blank line after it if there is one.
+        raw: Its lines with their line ends, the blank line after it, and further blank lines around it.
         words: Indices of its basic words among the lines.
         line: Number of its first line, from 0.
     """
@@ -56,21 +56,32 @@ def read_sentences(text: str, *, on_error: list[ConlluError] | None = None) -> I
     Raises:
         ConlluError: columns that are not 10, word ids out of order, a HEAD that is no word.
     """
-    block: list[str] = []
-    start = 0
-    lines = _lines(text)
-    for number, line in enumerate(lines):
-        block.append(line)
-        if line.strip("\r\n") and number + 1 < len(lines):
-            continue
+    for start, block in _blocks(text):
         try:
-            if any(item.strip("\r\n") for item in block):
-                yield Sentence(tuple(block), _words(block, start), start)
+            yield Sentence(tuple(block), _words(block, start), start)
         except ConlluError as error:
             if on_error is None:
                 raise
             on_error.append(error)
-        block, start = [], number + 1
+
+
+def _blocks(text: str) -> list[tuple[int, list[str]]]:
+    """Cut after the blank line that ends a sentence; further blank lines belong to the next one, at the end to the last."""
+    found: list[tuple[int, list[str]]] = []
+    block: list[str] = []
+    has_text = False
+    for number, line in enumerate(_lines(text)):
+        block.append(line)
+        if line.strip("\r\n"):
+            has_text = True
+        elif has_text:
+            found.append((number + 1 - len(block), block))
+            block, has_text = [], False
+    if has_text:
+        found.append((text.count("\n") + (not text.endswith("\n")) - len(block), block))
+    elif block and found:
+        found[-1][1].extend(block)
+    return found
 
 
 def _lines(text: str) -> list[str]:

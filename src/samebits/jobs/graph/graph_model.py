@@ -54,7 +54,7 @@ class GraphModel:
     @classmethod
     def load(cls, folder: Path | str) -> GraphModel:
         """Open and check the folder that ``graph train`` wrote."""
-        return cls.of(open_artifact(folder, job="graph"))
+        return cls.of(open_artifact(folder, job="graph_train"))
 
     @classmethod
     def of(cls, artifact: Artifact) -> GraphModel:
@@ -96,6 +96,11 @@ class GraphModel:
         if asked == "slots" and learned != "slots":
             raise ConfigError("the training graphs have no fixed slots", hint="use --decode auto")
         return asked  # type: ignore[return-value]  # one of STRICTNESS
+
+    def predict_texts(self, texts: Sequence[str], *, decode: str = "auto") -> list[Prediction]:
+        """Return a graph for every text, in order."""
+        nothing = Anchored((), (), (), ())
+        return self.predict([Sample(tuple(text), nothing, {}) for text in texts], decode=decode)
 
     def predict(self, samples: Sequence[Sample], *, decode: str = "auto") -> list[Prediction]:
         """Return a graph for every example, in order.

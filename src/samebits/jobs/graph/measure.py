@@ -1,7 +1,7 @@
-"""How far a predicted graph is from the expected one: exact match, attachment, aligned and certified edit distance.
+"""How far a predicted graph is from the expected one: exact match, attachment, aligned edit distance, value.
 
 The aligned distance is the cost of the mapping that leaves every node at its position, with unit costs: O(n), never below
-the true distance. The certified distance looks for a better mapping; it is asked only where the graphs differ.
+the true distance.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ class Judgement:
     Attributes:
         exact: The graphs are equal.
         aligned: Cost of leaving every node where it is.
-        lower: The edit distance is at least this.
-        upper: And at most this.
         nodes: Expected nodes.
         heads: Of them, found with the right head.
         arcs: Of them, found with the right head and arc label.
@@ -34,8 +32,6 @@ class Judgement:
 
     exact: bool
     aligned: int
-    lower: float
-    upper: float
     nodes: int
     heads: int
     arcs: int
@@ -78,7 +74,7 @@ def result_of(text: str, graph: Anchored) -> Result | str:
 def judge(
     tokens: Sequence[str], predicted: Anchored, expected: Anchored, result: Any, *, is_math: bool
 ) -> Judgement:
-    """Compare one prediction with what was expected; the certified distance is filled in by the caller.
+    """Compare one prediction with what was expected.
 
     Args:
         tokens: The positions.
@@ -100,9 +96,7 @@ def judge(
             result.get("kind"),
             result.get("value"),
         )
-    return Judgement(
-        predicted == expected, aligned, 0.0, float(aligned), len(rows), heads, arcs, executed, well_formed
-    )
+    return Judgement(predicted == expected, aligned, len(rows), heads, arcs, executed, well_formed)
 
 
 def summarize(judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -119,9 +113,6 @@ def summarize(judgements: Sequence[Judgement]) -> dict[str, Any]:
         "uas": share(sum(j.heads for j in judgements), nodes),
         "las": share(sum(j.arcs for j in judgements), nodes),
         "aligned_ged": share(sum(j.aligned for j in judgements), n),
-        "ged_lower": share(sum(j.lower for j in judgements), n),
-        "ged_upper": share(sum(j.upper for j in judgements), n),
-        "ged_certified": share(sum(j.lower == j.upper for j in judgements), n),
         "well_formed": share(sum(bool(j.well_formed) for j in judged), len(judged)),
         "execution": share(sum(bool(j.executed) for j in judged), len(judged)),
     }

@@ -40,20 +40,21 @@ class PredictShard:
         corpus, model = state
         if self.format == "conllu":
             return self.sentences(read_whole(corpus.sources[shard.source]), corpus, shard, model)
-        samples, bad = self.texts(corpus, shard)
+        samples, bad, num_lines = self.texts(corpus, shard)
         found = model.predict(samples, decode=self.decode)
         lines = [
             msgspec.json.encode(describe(s, p, model)).decode() + "\n"
             for s, p in zip(samples, found, strict=True)
         ]
         graphs = [as_json(prediction.graph) for prediction in found]
-        return {"lines": lines, "graphs": graphs, "bad": bad}
+        return {"lines": lines, "graphs": graphs, "bad": bad, "num_lines": num_lines}
 
-    def texts(self, corpus: Corpus, shard: Shard) -> tuple[list[Sample], list[Any]]:
+    def texts(self, corpus: Corpus, shard: Shard) -> tuple[list[Sample], list[Any], int]:
         """Read texts; blank lines are no texts."""
-        samples, bad = [], []
+        samples, bad, num_lines = [], [], 0
         for block in iter_rows(corpus, shard):
             bad += [[row["line"], row["reason"]] for row in block.bad]
+            num_lines += block.num_lines
             for i, line in enumerate(block.columns["text"].texts()):
                 if self.format == "txt":
                     samples.append(Sample(tuple(line), NOTHING, {}))
@@ -62,7 +63,7 @@ class PredictShard:
                     samples.append(parse_line(line, graph=False))
                 except ValueError as error:
                     bad.append([int(block.lines[i]), str(error)])
-        return samples, bad
+        return samples, sorted(bad), num_lines
 
     def sentences(self, text: str, corpus: Corpus, shard: Shard, model: GraphModel) -> dict[str, Any]:
         """Replace HEAD and DEPREL; every other byte stays."""
@@ -77,7 +78,12 @@ class PredictShard:
             with_graph(sentence, prediction.graph) if len(prediction.graph.at) else "".join(sentence.raw)
             for sentence, prediction in zip(sentences, found, strict=True)
         ]
-        return {"lines": lines, "graphs": [as_json(prediction.graph) for prediction in found], "bad": []}
+        return {
+            "lines": lines,
+            "graphs": [as_json(prediction.graph) for prediction in found],
+            "bad": [],
+            "num_lines": 0,
+        }
 
 
 def describe(sample: Sample, prediction: Prediction, model: GraphModel) -> dict[str, Any]:

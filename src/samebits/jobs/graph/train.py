@@ -72,7 +72,7 @@ def find_files(config: TrainConfig) -> tuple[list[str], list[str]]:
 class TrainJob:
     """Ties the pieces together."""
 
-    name: str = "graph"
+    name: str = "graph_train"
     version: int = 1
     summary: str = (
         "train a model that turns text into graphs, with the same weights for any number of workers"
