@@ -100,7 +100,9 @@ def step_seconds(workers: int, steps: int, data: Path) -> tuple[float, str]:
 
 def two_workers(options: argparse.Namespace, data: Path) -> dict[str, Any]:
     """Time one and two workers in turn on the same steps."""
-    steps, ones, twos, digests = options.timing_steps, [], [], set()
+    steps, digests = options.timing_steps, set()
+    ones: list[float] = []
+    twos: list[float] = []
     for _ in range(options.rounds):
         for workers, found in ((1, ones), (2, twos)):
             seconds, digest = step_seconds(workers, steps, data)

@@ -12,11 +12,11 @@ import samebits
 from samebits.errors import ConfigError, ShardFailed
 from samebits.testing import ShuffledExecutor
 
-DATA = [{"text": f"example {i}", "x": (i * 37 % 101) / 7.0} for i in range(300)]
+DATA: list[dict[str, Any]] = [{"text": f"example {i}", "x": (i * 37 % 101) / 7.0} for i in range(300)]
 
 
 def loss(example: dict[str, Any], state: float) -> float:
-    return math.sin(example["x"]) * state * 10.0 ** (example["x"] % 17 - 8)
+    return math.sin(float(example["x"])) * state * math.pow(10.0, float(example["x"]) % 17 - 8)
 
 
 def picky(example: dict[str, Any], state: object) -> float:

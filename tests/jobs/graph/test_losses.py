@@ -44,7 +44,7 @@ class Case:
         return graph_loss(kind, node[None], head[None], arc[None], targets).sum()
 
     def probabilities(self) -> tuple[Any, Any, Any]:
-        return tuple(logits.softmax(-1).numpy() for logits in (self.node, self.head, self.arc))  # type: ignore[return-value]  # three
+        return tuple(logits.softmax(-1).numpy() for logits in (self.node, self.head, self.arc))
 
 
 def random_case(seed: int, n: int, num_nodes: int = 3, num_arcs: int = 2) -> Case:
@@ -63,8 +63,9 @@ def random_case(seed: int, n: int, num_nodes: int = 3, num_arcs: int = 2) -> Cas
         for table, gold in zip(logits, (nodes, heads, arcs), strict=True):
             table[i, gold[i]] += lean
         logits[1][i, i + 1] = -1e9
-    gold = (tuple(nodes.tolist()), tuple(heads.tolist()), tuple(arcs.tolist()))
-    return Case(*(torch.from_numpy(table) for table in logits), gold)
+    expected = (tuple(nodes.tolist()), tuple(heads.tolist()), tuple(arcs.tolist()))
+    node, head, arc = (torch.from_numpy(table) for table in logits)
+    return Case(node, head, arc, expected)
 
 
 def arcs_of(graph: Graph) -> dict[tuple[int, int], int]:
