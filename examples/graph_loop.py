@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import samebits
-from samebits.jobs.graph.anchored import ROOT, Anchored
-from samebits.jobs.graph.measure import aligned_cost
+from samebits.graph import Graph, ged
 from samebits.lockstep.arrays import ArrayBatches
 from samebits.lockstep.function_objective import FunctionObjective
 
@@ -35,28 +34,28 @@ def features(text: str) -> Floats:
     return rows
 
 
-def as_tree(text: str, labels: list[str]) -> Anchored:
-    """Hang numbers from the first operator and digits from their number; what fits nowhere hangs from the root."""
-    operator = next((i for i, label in enumerate(labels) if label in "+-*"), ROOT)
-    heads, arcs, number = [], [], ROOT
+def as_tree(text: str, labels: list[str]) -> Graph:
+    """Hang numbers from the first operator and digits from their number; what fits nowhere hangs from nothing."""
+    operator = next((i for i, label in enumerate(labels) if label in "+-*"), None)
+    edges, number = [], None
     for i, label in enumerate(labels):
         if label == "int":
             number = i
-        head = ROOT if i == operator else number if label == "cont" else operator
-        heads.append(head)
-        arcs.append("root" if head == ROOT else "cont" if label == "cont" else "L" if i < operator else "R")
-    return Anchored(tuple(range(len(text))), tuple(labels), tuple(heads), tuple(arcs))
+        head = number if label == "cont" else operator
+        if head is not None and head != i:
+            edges.append((head, i, "cont" if label == "cont" else "L" if i < head else "R"))
+    return Graph(labels=labels, edges=edges, directed=True)
 
 
-def process(text: str, weights: Floats) -> Anchored:
+def process(text: str, weights: Floats) -> Graph:
     """Predict the graph of a text."""
     best = (features(text) @ weights).argmax(1)
     return as_tree(text, [LABELS[i] for i in best.tolist()])
 
 
 def distance(example: dict[str, Any], weights: Floats) -> int:
-    """The loss of one example: how far the predicted graph is from the expected one."""
-    return aligned_cost(process(example["text"], weights), example["graph"])
+    """The loss of one example: the graph edit distance from the predicted graph to the expected one."""
+    return int(ged(process(example["text"], weights), example["graph"]).upper)
 
 
 def gradients(

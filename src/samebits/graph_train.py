@@ -19,12 +19,14 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
 from samebits.errors import ConfigError, InputError, did_you_mean
 from samebits.jobs import get_job
+from samebits.jobs.graph.data import Graph
+from samebits.jobs.graph.draw import draw_graph
 from samebits.jobs.graph.graph_model import GraphModel, Prediction
 from samebits.jobs.graph.predict import PredictShard
 from samebits.jobs.graph.samples import is_conllu, open_samples, shards_of
 from samebits.jobs.graph.train_config import TrainConfig
 
-__all__ = ["GraphModel", "Prediction", "TrainConfig", "predict_files", "train"]
+__all__ = ["GraphModel", "Prediction", "TrainConfig", "drawn", "predict_files", "train"]
 
 
 def train(
@@ -105,3 +107,8 @@ def _format(inputs: Sequence[str]) -> str:
     if is_conllu(inputs):
         return "conllu"
     return "jsonl" if inputs[0].lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")) else "txt"
+
+
+def drawn(graph: dict[str, Any]) -> str:
+    """Return a picture (SVG) of a predicted graph."""
+    return draw_graph(Graph.from_json(graph))

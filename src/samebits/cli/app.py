@@ -33,16 +33,12 @@ COMMANDS = {
         "samebits.cli.charset:group",
         "train encoding models; detect and convert encodings; export to chardet",
     ),
-    "graph": (
-        "samebits.cli.graph_train:group",
-        "draw examples, train models that turn text into graphs, predict, judge",
-    ),
     "langid": ("samebits.cli.langid:group", "train a language identifier, predict, clean labelled data"),
     "lm": ("samebits.cli.lm:group", "train a small GPT on every core; sample, evaluate, export"),
     "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),
     "graph": (
         "samebits.cli.graph:group",
-        "certified graph edit distance: pairs, matrices, neighbours, pictures",
+        "certified graph edit distances; models that turn text into graphs",
     ),
     "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),

@@ -1,4 +1,4 @@
-"""samebits graph: distance, matrix, knn, draw; training has a file of its own."""
+"""samebits graph: distance, matrix, knn, draw; what learns is in ``graph_train``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from samebits.cli.graph_train import commands
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
@@ -211,3 +212,5 @@ group.add_command(
         example="samebits graph draw a.json b.json -o edits.svg",
     )
 )
+for _command in commands():
+    group.add_command(_command)

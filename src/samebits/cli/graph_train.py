@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from samebits.cli import flags
 from samebits.cli.job_command import job_command
-from samebits.cli.sections import OTHER, WHAT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.cli.sections import OTHER, WHAT, SectionedCommand, SectionedOption
 from samebits.core.record import RunRecord
 
-__all__ = ["commands", "group"]
+__all__ = ["commands"]
 
 
 def summarize_generation(record: RunRecord) -> None:
@@ -47,6 +48,8 @@ MEASURES = (
     ("uas", "UAS"),
     ("las", "LAS"),
     ("aligned_ged", "aligned GED"),
+    ("ged_lower", "GED at least"),
+    ("ged_upper", "GED at most"),
 )
 
 
@@ -79,6 +82,9 @@ def _predict(model: str, **values: Any) -> None:
     """Print one line for each text, in order; CoNLL-U comes back as CoNLL-U."""
     from samebits import graph_train
 
+    draw = Path(values["draw"]) if values["draw"] else None
+    if draw is not None:
+        draw.mkdir(parents=True, exist_ok=True)
     lines = graph_train.predict_files(
         model,
         values["inputs"] or ("-",),
@@ -86,8 +92,10 @@ def _predict(model: str, **values: Any) -> None:
         decode=values["decode"],
         workers=values["workers"],
     )
-    for line, _ in lines:
+    for number, (line, found) in enumerate(lines, start=1):
         click.echo(line, nl=False)
+        if draw is not None:
+            (draw / f"{number:06d}.svg").write_text(graph_train.drawn(found), encoding="utf-8")
 
 
 def _model_flag() -> SectionedOption:
@@ -118,6 +126,7 @@ def _predict_command() -> click.Command:
                 section=WHAT,
                 help="how a graph is chosen; auto holds it to the structure of the training graphs [auto]",
             ),
+            flag(["--draw"], metavar="DIR", section=OTHER, help="folder for a picture of every graph"),
             flag(
                 ["-w", "--workers"],
                 default="auto",
@@ -161,18 +170,9 @@ def commands() -> list[click.Command]:
         job_command(
             "graph_eval",
             name="eval",
-            text="Judge a model on examples it has not seen: exact match, execution, attachment, edit distance along "
-            "the text; over all and by depth, style and length.",
+            text="Judge a model on examples it has not seen: exact match, execution, attachment, edit distance with "
+            "bounds; over all and by depth, style and length. The worst cases are drawn.",
             example="samebits graph eval math -m model -o judged",
             summarize=summarize_evaluation,
         ),
     ]
-
-
-group = SectionedGroup("graph", help="Turn text into graphs: draw examples, train, predict, judge.")
-group.example = """
-samebits graph generate --level 2 -n 50000 -o math
-samebits graph train math -o model
-"""
-for _command in commands():
-    group.add_command(_command)

@@ -1,9 +1,9 @@
-"""``graph eval``: judge a model on examples it has not seen; tables by depth, style and length, every wrong graph listed."""
+"""``graph eval``: judge a model on examples it has not seen; tables by depth and length, pictures of the worst cases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,16 @@ from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter, open_artifact
 from samebits.data.corpus import Corpus
 from samebits.errors import ConfigError, InputError
+from samebits.jobs.graph.aligned import aligned_ged, alignment
 from samebits.jobs.graph.anchored import Anchored, as_json
+from samebits.jobs.graph.data import Graph
+from samebits.jobs.graph.distance import ged
+from samebits.jobs.graph.draw import draw_edits
 from samebits.jobs.graph.graph_model import GraphModel
 from samebits.jobs.graph.measure import Judgement, judge, summarize, table_by
 from samebits.jobs.graph.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
 
-__all__ = ["JOB", "EvalConfig"]
+__all__ = ["JOB", "EvalConfig", "as_graph", "certified"]
 
 LENGTHS = (20, 50, 100, 200, 512)  # upper ends of the classes of the table by length
 
@@ -33,7 +37,14 @@ class EvalConfig:
     inputs: tuple[str, ...] = option((), help="JSON lines with text and graph, or CoNLL-U", location=True)
     model: str = option("", help="folder of the model", short="-m", location=True, metavar="DIR")
     decode: str = option("auto", help="auto, argmax, tree or slots", metavar="NAME")
+    budget: int = option(200, help="search states for the edit distance of a wrong graph; 0: bounds only")
+    draw: int = option(20, help="how many of the worst cases to draw")
     subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "draw"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"--{name} is {getattr(self, name)}", hint="use 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,18 @@ class EvalInputs:
     corpus: Corpus
     model: GraphModel
     conllu: bool
+
+
+def as_graph(graph: Anchored) -> Graph:
+    """Return the graph as distances and drawings take it."""
+    return Graph.from_json(as_json(graph))
+
+
+def certified(predicted: Anchored, expected: Anchored, budget: int) -> tuple[float, float]:
+    """Return bounds of the edit distance of two graphs, without their root arcs."""
+    a, b = as_graph(predicted), as_graph(expected)
+    found = ged(a, b, budget=budget)
+    return float(found.lower), float(min(found.upper, aligned_ged(a, b)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +89,16 @@ class JudgeShard:
         return {"rows": rows, "bad": part["bad"], "num_lines": part["num_lines"]}
 
     def judged(self, model: GraphModel, sample: Sample, predicted: Anchored) -> Judgement:
-        """Judge one prediction."""
+        """Judge one prediction, with bounds where it is wrong."""
         result = sample.about.get("result")
-        return judge(sample.tokens, predicted, sample.graph, result, is_math=model.lexicon.is_math)
+        found = judge(sample.tokens, predicted, sample.graph, result, is_math=model.lexicon.is_math)
+        if found.exact:
+            return found
+        lower, upper = certified(predicted, sample.graph, self.config.budget)
+        return replace(found, lower=lower, upper=upper)
 
     def shown(self, sample: Sample, predicted: Anchored, row: Judgement) -> list[Any]:
-        """Return what tables and lists need."""
+        """Return what tables and drawings need."""
         text = "".join(sample.tokens) if not sample.raw else " ".join(sample.tokens)
         graphs = [] if row.exact else [_plain(predicted), _plain(sample.graph)]
         return [len(sample.tokens), sample.about.get("depth"), sample.about.get("style"), text, graphs]
@@ -109,7 +136,7 @@ class EvalJob:
         return Plan(self.name, self.version, 0, config_digest(config), digest, corpus.names, shards, state)
 
     def run(self, plan: Plan, config: EvalConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Judge everything; write the report and the wrong ones."""
+        """Judge everything; write the report and the worst cases."""
         rows: list[Any] = []
         for shard, part in engine.map_ordered("judge", JudgeShard(config), plan.shards, state=plan.inputs):
             out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
@@ -131,6 +158,8 @@ class EvalJob:
             for row in wrong
         ]
         out.write_bytes("wrong.jsonl", msgspec.json.Encoder().encode_lines(lines))
+        for name, picture in _pictures(wrong, config.draw):
+            out.write_bytes(name, picture.encode())
         return report
 
 
@@ -159,6 +188,14 @@ def _report(rows: Sequence[Any], decoder: str) -> dict[str, Any]:
 def _graph(plain: list[list[Any]]) -> Anchored:
     at, labels, heads, arcs = plain
     return Anchored(tuple(at), tuple(labels), tuple(heads), tuple(arcs))
+
+
+def _pictures(wrong: Sequence[Any], number: int) -> Iterator[tuple[str, str]]:
+    """Yield the names and drawings of the worst cases: largest distance first, earlier ones first among equals."""
+    order = sorted(range(len(wrong)), key=lambda i: (-wrong[i][0]["aligned"], i))
+    for place, i in enumerate(order[:number], start=1):
+        predicted, expected = (as_graph(_graph(plain)) for plain in wrong[i][6])
+        yield f"worst/{place:03d}.svg", draw_edits(predicted, expected, alignment(predicted, expected))
 
 
 JOB = EvalJob()

@@ -23,6 +23,8 @@ class Judgement:
     Attributes:
         exact: The graphs are equal.
         aligned: Cost of leaving every node where it is.
+        lower: The edit distance is at least this.
+        upper: And at most this.
         nodes: Expected nodes.
         heads: Of them, found with the right head.
         arcs: Of them, found with the right head and arc label.
@@ -32,6 +34,8 @@ class Judgement:
 
     exact: bool
     aligned: int
+    lower: float
+    upper: float
     nodes: int
     heads: int
     arcs: int
@@ -74,7 +78,7 @@ def result_of(text: str, graph: Anchored) -> Result | str:
 def judge(
     tokens: Sequence[str], predicted: Anchored, expected: Anchored, result: Any, *, is_math: bool
 ) -> Judgement:
-    """Compare one prediction with what was expected.
+    """Compare one prediction with what was expected; bounds of the true distance are filled in by the caller.
 
     Args:
         tokens: The positions.
@@ -96,7 +100,9 @@ def judge(
             result.get("kind"),
             result.get("value"),
         )
-    return Judgement(predicted == expected, aligned, len(rows), heads, arcs, executed, well_formed)
+    return Judgement(
+        predicted == expected, aligned, 0.0, float(aligned), len(rows), heads, arcs, executed, well_formed
+    )
 
 
 def summarize(judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -113,6 +119,9 @@ def summarize(judgements: Sequence[Judgement]) -> dict[str, Any]:
         "uas": share(sum(j.heads for j in judgements), nodes),
         "las": share(sum(j.arcs for j in judgements), nodes),
         "aligned_ged": share(sum(j.aligned for j in judgements), n),
+        "ged_lower": share(sum(j.lower for j in judgements), n),
+        "ged_upper": share(sum(j.upper for j in judgements), n),
+        "ged_certified": share(sum(j.lower == j.upper for j in judgements), n),
         "well_formed": share(sum(bool(j.well_formed) for j in judged), len(judged)),
         "execution": share(sum(bool(j.executed) for j in judged), len(judged)),
     }
