@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -33,6 +34,7 @@ CLASSIC = {"model": "classic", "tensorboard": False}
 TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
 PLAIN = {"lr1e3": ["--lr", "1e-3", "--warmup", "100"], "lr4e3": ["--lr", "4e-3", "--warmup", "50"]}
 VALIDATE_EVERY = 20
+START = (0, 0.0, math.log(65))  # every model starts at the loss of guessing
 
 
 def say(text: str) -> None:
@@ -183,7 +185,7 @@ def _speed_figures(
 def measure_curves(data: Path, horizon: int, turn: int) -> tuple[dict[str, float], dict[str, Any]]:
     """Return ratios and details of the part ``curves``; sides take turns of ``turn`` steps."""
     peers = {name: Peer("eager", [*flags, "--horizon", str(horizon)], data) for name, flags in PLAIN.items()}
-    curves: dict[str, list[tuple[int, float, float]]] = {name: [] for name in (*PLAIN, "preset")}
+    curves: dict[str, list[tuple[int, float, float]]] = {name: [START] for name in (*PLAIN, "preset")}
     spent = dict.fromkeys(PLAIN, 0.0)
     preset = {"steps": horizon, "validate_every": VALIDATE_EVERY, "tensorboard": False}
     times: list[float] = []
@@ -199,7 +201,10 @@ def measure_curves(data: Path, horizon: int, turn: int) -> tuple[dict[str, float
             run = ours(data, 2, preset, folder=folder, steps_now=stop - start)
             times += _step_times(run["steps"])
             digest = run["digest"]
-            curves["preset"] = [(step, sum(times[:step]), loss) for step, loss in run["validations"]]
+            curves["preset"] = [
+                START,
+                *((step, sum(times[:step]), loss) for step, loss in run["validations"]),
+            ]
             say(
                 "  "
                 + ", ".join(
