@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from samebits.jobs.lm.config import LmConfig
 from samebits.jobs.lm.job import JOB
 from samebits.jobs.lm.recipe import resolve
 from samebits.jobs.lm.sources import Tokens, open_source
+from samebits.jobs.lm.token_text import open_token_text
 from samebits.jobs.lm.vocab import Vocabulary, learn_chars
 from samebits.jobs.tokens.config import TokensConfig
+from samebits.jobs.tokens.tokenizer_job import TokenizerConfig
 
 
 def test_text_is_encoded_by_its_sorted_characters_and_cut_at_ninety_percent(text_file: Path) -> None:
@@ -90,6 +93,12 @@ def test_a_token_store_is_read_with_its_own_validation_part(
     assert len(tokens.train) > len(tokens.val) > 0
     assert int(max(tokens.train.max(), tokens.val.max())) < source.vocabulary.size
     assert source.tokenizer.startswith(b"{")
+    shown = source.vocabulary.decode(tokens.train[:200])
+    assert "mill" in shown
+    assert source.vocabulary.encode("The mill").tolist() == [
+        source.vocabulary.text.pieces.index(char.encode())  # type: ignore[union-attr]
+        for char in "The mill"
+    ]
 
 
 def test_the_windows_of_a_step_depend_on_seed_and_step_alone() -> None:
@@ -204,3 +213,40 @@ def test_settings_that_do_not_fit_together_are_refused_with_their_numbers(
 def test_values_out_of_range_are_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is {value}"):
         make_config(LmConfig, {name: value})
+
+
+def test_words_and_bytes_of_a_store_are_shown_as_text() -> None:
+    words = open_token_text(
+        json.dumps(
+            {
+                "samebits_tokenizer": "word.v1",
+                "specials": {"pad": "<|pad|>"},
+                "vocabulary": ["the", "mill", "."],
+            }
+        ).encode()
+    )
+    vocabulary = Vocabulary("ids", 4, text=words)
+    assert vocabulary.encode("the mill.").tolist() == [1, 2, 3]
+    assert vocabulary.decode([1, 2, 3]) == "the mill ."
+    with pytest.raises(InputError, match="word 'river', number 1, has no id"):
+        vocabulary.encode("the river")
+    single = Vocabulary("ids", 260, text=open_token_text(b'{"samebits_tokenizer": "byte.v1"}'))
+    assert single.decode(single.encode("Mühle")) == "Mühle"
+    assert single.decode([77, 256]) == "M<|endoftext|>"
+
+
+def test_byte_pairs_are_shown_without_a_library_as_the_library_shows_them(
+    tmp_path: Path, text_file: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    config = make_config(TokenizerConfig, {"inputs": [str(text_file)], "vocab_size": 300})
+    api.run("tokens_train", config, output=tmp_path / "tokenizer")
+    document = (tmp_path / "tokenizer" / "tokenizer.json").read_bytes()
+    text = open_token_text(document)
+    assert text is not None
+    vocabulary = Vocabulary("ids", len(text.pieces), text=text)
+    library = tokenizers.Tokenizer.from_str(document.decode())
+    line = "The müller counts 12 sacks – slowly."
+    ids = vocabulary.encode(line).tolist()
+    assert ids == library.encode(line).ids
+    assert vocabulary.decode(ids) == library.decode(ids) == line

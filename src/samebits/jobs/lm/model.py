@@ -15,6 +15,7 @@ from samebits.errors import ArtifactCorrupt
 from samebits.jobs.lm.arch import Architecture
 from samebits.jobs.lm.draw import Draw
 from samebits.jobs.lm.job import FORMAT, need_torch
+from samebits.jobs.lm.token_text import open_token_text
 from samebits.jobs.lm.vocab import Vocabulary, vocabulary_from_dict
 
 __all__ = ["LanguageModel"]
@@ -63,7 +64,9 @@ class LanguageModel:
         wanted = {tensor.name: tensor.shape for tensor in arch.tensors()}
         if {name: value.shape for name, value in params.items()} != wanted:
             raise ArtifactCorrupt(f"{folder}: the tensors are not those of the architecture")
-        vocabulary = vocabulary_from_dict(artifact.json("vocab.json"), path=f"{folder}/vocab.json")
+        has_tokenizer = "tokenizer.json" in artifact.files
+        text = open_token_text(artifact.path("tokenizer.json").read_bytes()) if has_tokenizer else None
+        vocabulary = vocabulary_from_dict(artifact.json("vocab.json"), path=f"{folder}/vocab.json", text=text)
         return cls(arch, vocabulary, params, about, artifact.digest)
 
     def tensors(self) -> dict[str, Any]:
@@ -95,23 +98,22 @@ class LanguageModel:
         """
         ids = self.vocabulary.encode(prompt, name="prompt", unknown=unknown).tolist() if prompt else []
         made = self.stream_ids(ids, tokens=tokens, draw=Draw(**choices))
-        if self.vocabulary.kind != "byte":
-            space = " " if self.vocabulary.kind == "ids" else ""
-            return (self.vocabulary.decode([token]) + space for token in made)
-        return _whole_characters(made)
+        return _whole_characters(self.vocabulary, made, after_prompt=bool(prompt))
 
     def generate(self, prompt: str = "", *, tokens: int = 500, unknown: str = "error", **choices: Any) -> str:
         """Return new text, without the prompt; see ``stream`` for the arguments."""
         return "".join(self.stream(prompt, tokens=tokens, unknown=unknown, **choices))
 
 
-def _whole_characters(made: Iterator[int]) -> Iterator[str]:
+def _whole_characters(vocabulary: Vocabulary, made: Iterator[int], *, after_prompt: bool) -> Iterator[str]:
     """Decode bytes as they come; a character of several bytes waits for its last one."""
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    between = vocabulary.joiner.encode() if after_prompt else b""
     for token in made:
-        if text := decoder.decode(bytes([token])):
+        if text := decoder.decode(between + vocabulary.piece(token)):
             yield text
+        between = vocabulary.joiner.encode()
     if rest := decoder.decode(b"", final=True):
         yield rest

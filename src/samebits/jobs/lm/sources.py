@@ -22,6 +22,7 @@ from samebits.data.corpus import Corpus, open_corpus
 from samebits.data.streams import BrokenStream, decompressed
 from samebits.data.token_store import TokenStore
 from samebits.errors import InputError
+from samebits.jobs.lm.token_text import open_token_text
 from samebits.jobs.lm.vocab import Vocabulary, learn_chars
 
 __all__ = ["TokenSource", "Tokens", "open_source", "read_text"]
@@ -190,7 +191,7 @@ def _open_store(folder: Path, val_ratio: float) -> TokenSource:
     about = artifact.json("store.json")
     tokens = sum(split["tokens"] for split in about["splits"].values())
     tokenizer = artifact.path("tokenizer.json").read_bytes() if "tokenizer.json" in artifact.files else b""
-    vocabulary = Vocabulary("ids", int(about["vocab_size"]))
+    vocabulary = Vocabulary("ids", int(about["vocab_size"]), text=open_token_text(tokenizer))
     source = TokenSource(
         "store",
         str(folder),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError
+from samebits.jobs.lm.token_text import TokenText
 
 __all__ = ["Vocabulary", "learn_chars", "vocabulary_from_dict"]
 
@@ -25,11 +26,13 @@ class Vocabulary:
         kind: ``char``, ``byte``, or ``ids`` when only a tokenizer knows the text.
         size: Number of ids.
         chars: The characters in the order of their ids, for ``char``.
+        text: The table of a token store's tokenizer, for ``ids``.
     """
 
     kind: Literal["char", "byte", "ids"]
     size: int
     chars: str = ""
+    text: TokenText | None = None
 
     def encode(self, text: str, *, name: str = "text", unknown: str = "error") -> Ids:
         """Turn text into ids.
@@ -44,6 +47,8 @@ class Vocabulary:
         """
         if self.kind == "byte":
             return np.frombuffer(text.encode("utf-8", "surrogateescape"), np.uint8).astype(np.int64)
+        if self.kind == "ids" and self.text is not None:
+            return np.array(self.text.encode(text, name=name), np.int64)
         if self.kind == "ids":
             raise ConfigError(
                 "this model was trained on ids and has no characters", hint="give it the ids of its tokenizer"
@@ -70,11 +75,24 @@ class Vocabulary:
         >>> Vocabulary("char", 3, "abc").decode([2, 0, 1])
         'cab'
         """
+        pieces = [self.piece(int(i)) for i in ids]
+        return self.joiner.encode().join(pieces).decode("utf-8", "replace")
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of one id; an id that nothing is known of is shown as its number."""
         if self.kind == "byte":
-            return bytes(int(i) for i in ids).decode("utf-8", "replace")
+            return bytes((token,))
         if self.kind == "char":
-            return "".join(self.chars[int(i)] for i in ids)
-        return " ".join(str(int(i)) for i in ids)
+            return self.chars[token].encode("utf-8", "surrogatepass")
+        if self.text is not None:
+            return self.text.pieces[token] if token < len(self.text.pieces) else b""
+        return str(token).encode()
+
+    @property
+    def joiner(self) -> str:
+        """What stands between two pieces: a space between words and between numbers."""
+        spaced = self.text.kind == "word" if self.text is not None else self.kind == "ids"
+        return " " if spaced else ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for vocab.json."""
@@ -91,14 +109,14 @@ def learn_chars(text: str) -> Vocabulary:
     return Vocabulary("char", len(codes), "".join(map(chr, codes.tolist())))
 
 
-def vocabulary_from_dict(value: Any, *, path: str) -> Vocabulary:
-    """Read what ``as_dict`` gave.
+def vocabulary_from_dict(value: Any, *, path: str, text: TokenText | None = None) -> Vocabulary:
+    """Read what ``as_dict`` gave; ``text`` is the table of the tokenizer beside it.
 
     Raises:
         ArtifactCorrupt: if it is something else.
     """
     try:
-        found = Vocabulary(value["kind"], int(value["size"]), "".join(value["chars"]))
+        found = Vocabulary(value["kind"], int(value["size"]), "".join(value["chars"]), text)
     except (KeyError, TypeError, ValueError):
         raise ArtifactCorrupt(f"{path}: not a vocabulary") from None
     if found.kind not in ("char", "byte", "ids") or (found.kind == "char" and len(found.chars) != found.size):
