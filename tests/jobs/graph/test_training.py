@@ -197,3 +197,11 @@ def test_a_parser_learns_a_generated_treebank_and_writes_conllu_back(tmp_path: P
 
     part = PredictShard("conllu")(shard, (corpus, model))
     assert "".join(part["lines"]) == text  # every head and relation is right, every other byte is kept
+
+
+@pytest.mark.slow
+def test_the_expected_distance_alone_teaches_to_predict_nothing(math: Path, tmp_path: Path) -> None:
+    """A record of a trap: the softmax saturates at "no node", where the expected distance has no gradient left."""
+    train(math, tmp_path / "model", "1", steps=60, loss="ged")
+    model = GraphModel.load(tmp_path / "model")
+    assert all(not prediction.graph.at for prediction in model.predict(samples(math)))
