@@ -24,6 +24,7 @@ from samebits.lockstep.objective import Floats
 __all__ = ["POLYNOMIALS", "Matrix", "matrices_of", "orthogonalise", "share_matrices"]
 
 TINY = 1e-15  # a gradient of zero stays zero: its square must not leave the range of float32
+MARGIN = 1.01  # the polynomials are steep at the end of their interval: rounding must not pass it
 
 # iterations -> coefficients (a, b, c) of a x + b x^3 + c x^5, one row an iteration
 POLYNOMIALS: dict[int, tuple[tuple[float, float, float], ...]] = {
@@ -57,7 +58,8 @@ def orthogonalise(matrix: Floats, iterations: int) -> Floats:
     """
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
     gram = wide @ wide.T
-    bound = math.sqrt(math.sqrt(float(np.square(gram, dtype=np.float64).sum()))) + TINY
+    norm = math.sqrt(float(np.square(gram, dtype=np.float64).sum()))
+    bound = MARGIN * math.sqrt(norm) + TINY
     gram *= np.float32(1.0 / (bound * bound))
     long = wide.shape[1] >= 2 * wide.shape[0]
     step = _on_gram if long else _on_matrix

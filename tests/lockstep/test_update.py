@@ -1,0 +1,207 @@
+"""The update kernels against torch and against float64, the orthogonaliser against singular values, and the schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from samebits.errors import ConfigError
+from samebits.kernels import lockstep as kernel
+from samebits.lockstep.config import FitConfig
+from samebits.lockstep.layout import CHUNK
+from samebits.lockstep.muon import POLYNOMIALS, orthogonalise
+from samebits.lockstep.objective import Floats
+from samebits.lockstep.schedule import Progress, after_validation, rate, same_rates
+
+SIZE = 3 * CHUNK
+LR, BETA1, BETA2, EPS, DECAY = 3e-3, 0.9, 0.99, 1e-8, 0.1
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """torch, if there is one; its optimizers set this variable when they are first made."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "unused")
+    return pytest.importorskip("torch")
+
+
+def noise(seed: int, scale: float = 1.0) -> Floats:
+    rng = np.random.Generator(np.random.Philox(key=seed))
+    return (scale * rng.standard_normal(SIZE)).astype(np.float32)
+
+
+def test_one_adamw_step_is_within_two_ulps_of_float64() -> None:
+    params, first, second = noise(1), noise(2, 0.1), noise(3, 0.1) ** 2
+    for step in range(1, 30):
+        grads = noise(100 + step)
+        exact = [array.astype(np.float64) for array in (params, first, second, grads)]
+        kernel.adamw(
+            params, grads, first, second, 0, SIZE, 0.5, LR, BETA1, BETA2, EPS, DECAY, step
+        )
+        p, m, v, g = exact
+        g *= 0.5
+        m += (1 - BETA1) * (g - m)
+        v = BETA2 * v + (1 - BETA2) * g * g
+        move = LR / (1 - BETA1**step) * m / (np.sqrt(v) / np.sqrt(1 - BETA2**step) + EPS)
+        p = p * (1 - LR * DECAY) - move
+        largest = np.maximum(np.abs(p), LR)  # a step is about as large as the learning rate
+        assert (np.abs(params - p) <= 2 * np.spacing(largest.astype(np.float32))).all()
+        assert (np.abs(second - v) <= 2 * np.spacing(second)).all()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_an_adamw_step_is_that_of_torch_to_two_ulps(fused: bool, torch: Any) -> None:
+    params, first, second = noise(1), np.zeros(SIZE, np.float32), np.zeros(SIZE, np.float32)
+    theirs = torch.nn.Parameter(torch.from_numpy(params.copy()))
+    optimizer = torch.optim.AdamW(
+        [theirs], lr=LR, betas=(BETA1, BETA2), eps=EPS, weight_decay=DECAY, fused=fused
+    )
+    for step in range(1, 6):
+        grads = noise(200 + step)
+        theirs.grad = torch.from_numpy(grads.copy())
+        with torch.no_grad():
+            theirs.copy_(torch.from_numpy(params))  # each step starts from the same values
+        if step > 1:
+            state = optimizer.state[theirs]
+            state["exp_avg"].copy_(torch.from_numpy(first))
+            state["exp_avg_sq"].copy_(torch.from_numpy(second))
+        optimizer.step()
+        kernel.adamw(
+            params, grads, first, second, 0, SIZE, 1.0, LR, BETA1, BETA2, EPS, DECAY, step
+        )
+        found = theirs.detach().numpy()
+        largest = np.maximum(np.abs(params), np.float32(LR))
+        assert (np.abs(params - found) <= 2 * np.spacing(largest)).all()
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_sgd_steps_are_those_of_torch(nesterov: bool, torch: Any) -> None:
+    params, first = noise(1), np.zeros(SIZE, np.float32)
+    theirs = torch.nn.Parameter(torch.from_numpy(params.copy()))
+    optimizer = torch.optim.SGD([theirs], lr=LR, momentum=0.9, weight_decay=DECAY, nesterov=nesterov)
+    for step in range(5):
+        grads = noise(300 + step)
+        theirs.grad = torch.from_numpy(grads.copy())
+        optimizer.step()
+        kernel.sgd(params, grads, first, 0, SIZE, 1.0, LR, 0.9, DECAY, nesterov)
+    assert np.abs(params - theirs.detach().numpy()).max() <= 8 * np.spacing(np.abs(params).max())
+
+
+def test_a_slice_gets_the_bits_of_the_whole() -> None:
+    def update(cuts: list[int]) -> bytes:
+        arrays = [noise(1), noise(2), noise(3) ** 2]
+        for start, stop in zip(cuts, cuts[1:], strict=False):
+            kernel.adamw(
+                arrays[0], noise(9), arrays[1], arrays[2], start, stop, 0.7, LR, BETA1, BETA2, EPS, DECAY, 4
+            )
+            kernel.sgd(arrays[0], noise(8), arrays[1], start, stop, 0.7, LR, 0.9, DECAY, True)
+        return b"".join(array.tobytes() for array in arrays)
+
+    assert update([0, SIZE]) == update([0, CHUNK, 2 * CHUNK, SIZE]) == update([0, 5, CHUNK + 3, SIZE])
+
+
+def test_chunk_norms_are_exact_where_float64_is() -> None:
+    values = np.round(noise(4) * 8).astype(np.float32)
+    squares = np.zeros(3)
+    kernel.scale_and_square(values, CHUNK, SIZE, 2.0, CHUNK, squares)
+    assert squares[0] == 0, "another worker's chunk"
+    assert squares[1:].tolist() == [float((values[i : i + CHUNK] ** 2).sum()) for i in (CHUNK, 2 * CHUNK)]
+    assert (values[:CHUNK] == np.round(noise(4) * 8)[:CHUNK]).all()
+
+
+def test_rows_are_added_between_two_positions() -> None:
+    rows = np.stack([noise(1), noise(2)])
+    expected = rows[0].copy()
+    expected[7:5000] += rows[1, 7:5000]
+    kernel.add_rows(rows, 0, 1, 7, 5000)
+    assert (rows[0] == expected).all()
+
+
+def gaussian(rows: int, columns: int) -> Floats:
+    rng = np.random.Generator(np.random.Philox(key=rows * 1000 + columns))
+    return rng.standard_normal((rows, columns), dtype=np.float32)
+
+
+@pytest.mark.parametrize("shape", [(512, 128), (128, 512), (128, 96), (64, 1)])
+@pytest.mark.parametrize("iterations", sorted(POLYNOMIALS))
+def test_singular_values_come_close_to_one(shape: tuple[int, int], iterations: int) -> None:
+    spread = {3: 0.27, 4: 0.09, 5: 0.12}[iterations]
+    matrix = gaussian(*shape)
+    found = orthogonalise(matrix, iterations)
+    assert found.shape == shape
+    values = np.linalg.svd(found, compute_uv=False)
+    assert 1 - spread <= values.min() <= values.max() <= 1 + spread
+    left, _, right = np.linalg.svd(matrix.astype(np.float64), full_matrices=False)
+    assert np.abs(found - left @ right).max() < spread
+
+
+def test_the_scale_of_a_gradient_does_not_matter_and_zero_stays_zero() -> None:
+    matrix = gaussian(48, 48)
+    assert np.abs(orthogonalise(matrix * np.float32(2.0**-20), 4) - orthogonalise(matrix, 4)).max() < 1e-4
+    assert (orthogonalise(np.zeros((8, 24), np.float32), 4) == 0).all()
+    assert (orthogonalise(np.zeros((8, 8), np.float32), 4) == 0).all()
+
+
+def rates(**settings: Any) -> list[float]:
+    config = FitConfig(**{"steps": 8, **settings})
+    return [rate(config, step) for step in range(config.steps)]
+
+
+def test_schedules_start_and_end_where_they_say() -> None:
+    assert rates() == [1.0] * 8
+    assert rates(warmup=4)[:4] == [0.25, 0.5, 0.75, 1.0]
+    cosine = rates(schedule="cosine", floor=0.1)
+    assert cosine[0] == 1.0
+    assert cosine == sorted(cosine, reverse=True)
+    assert cosine[4] == 0.1 + 0.9 * 0.5 * (1 + np.cos(np.pi / 2))
+    assert rates(schedule="trapezoid", cooldown=0.5) == [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
+
+
+def test_more_steps_keep_the_rates_already_used_only_before_a_cool_down() -> None:
+    def may(schedule: str, done: int) -> bool:
+        old, new = (FitConfig(steps=n, schedule=schedule) for n in (100, 200))  # type: ignore[arg-type]
+        return same_rates(old, new, done)
+
+    assert may("constant", 100)
+    assert may("trapezoid", 50)
+    assert not may("trapezoid", 60)
+    assert not may("cosine", 5)
+
+
+def test_plateaus_cut_and_stops_stop_after_so_many_flat_validations() -> None:
+    config = FitConfig(steps=9, plateau=2, plateau_factor=0.5, early_stop=3)
+    progress, seen = Progress(), []
+    for loss in (3.0, 2.0, 2.0, 2.5, 2.1):
+        progress = after_validation(config, progress, loss)
+        seen.append((progress.factor, progress.stopped))
+    assert seen == [(1.0, False), (1.0, False), (1.0, False), (0.5, False), (0.5, True)]
+    assert Progress.from_fields(progress.fields()) == progress
+    assert Progress.from_fields(Progress().fields()) == Progress()
+    assert after_validation(config, Progress(), float("nan")).stale == 1, "a NaN is never better"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"lr": float("nan")}, "lr is nan"),
+        ({"steps": -1}, "steps is -1"),
+        ({"shards": 0}, "shards is 0"),
+        ({"optimizer": "adam"}, "did you mean 'adamw'"),
+        ({"schedule": "cosin"}, "did you mean 'cosine'"),
+        ({"beta1": 1.0}, "beta1 is 1.0"),
+        ({"muon_iterations": 9}, "muon_iterations is 9"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        FitConfig(**{"steps": 1, **settings}).check()
+
+
+def test_polynomials_map_their_interval_as_their_comment_says() -> None:
+    for iterations, low, spread in ((3, 0.01, 0.28), (4, 0.005, 0.09), (5, 0.001, 0.12)):
+        x: NDArray[np.float64] = np.linspace(low, 1.0, 10_001)
+        for a, b, c in POLYNOMIALS[iterations]:
+            x = a * x + b * x**3 + c * x**5
+        assert np.abs(1 - x).max() < spread
