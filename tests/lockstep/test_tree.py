@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from samebits.errors import ConfigError
+from samebits.lockstep.config import FitConfig
 from samebits.lockstep.layout import CHUNK, make_layout
 from samebits.lockstep.muon import matrices_of, share_matrices
 from samebits.lockstep.objective import TensorSpec
 from samebits.lockstep.optimizer import share_of
-from samebits.lockstep.config import FitConfig
 from samebits.lockstep.tree import fold, merges, owner_of, shards_of, slice_of, split
 
 SHARDS = st.integers(1, 70)
@@ -36,7 +38,9 @@ def test_the_merges_of_all_workers_are_those_of_the_tree(num_shards: int, data: 
     workers = data.draw(st.integers(1, num_shards))
     parts = [split(worker, workers, num_shards) for worker in range(workers)]
     local = [merge for part in parts for found in part.local.values() for merge in found]
-    assert all(part.cross == parts[0].cross for part in parts), "everybody does the same merges between workers"
+    assert all(part.cross == parts[0].cross for part in parts), (
+        "everybody does the same merges between workers"
+    )
     key = lambda merge: (merge.left, merge.right)  # noqa: E731
     assert sorted([*local, *parts[0].cross], key=key) == sorted(merges(num_shards), key=key)
 
@@ -72,7 +76,7 @@ def test_slices_cover_a_range_once_on_chunk_borders(num_chunks: int, workers: in
     slices = [slice_of(worker, workers, start, stop, CHUNK) for worker in range(workers)]
     assert slices[0][0] == start
     assert slices[-1][1] == stop
-    assert all(one[1] == two[0] for one, two in zip(slices, slices[1:], strict=False))
+    assert all(one[1] == two[0] for one, two in itertools.pairwise(slices))
     assert all(border % CHUNK == 0 for pair in slices for border in pair)
 
 
@@ -107,7 +111,7 @@ def test_the_shares_of_all_workers_update_every_parameter_once(optimizer: str, w
             touched[start:stop] += 1
         for start, rows, columns in share.matrices:
             touched[start : start + rows * columns] += 1
-    for view in layout.views(touched).values():  # type: ignore[arg-type]
+    for view in layout.views(touched).values():
         assert (view == 1).all()
 
 
