@@ -240,6 +240,8 @@ def open_executor(
         machine=look_at_machine(),
         bytes_per_worker=job.bytes_per_worker,
     )
+    if options.executor == "auto" and name == "threads" and choice.workers == 1:
+        name = "serial"  # one worker is one core: a thread beside the driver's would use part of a second one
     executor = make_executor(
         name,
         ExecutorOptions(
