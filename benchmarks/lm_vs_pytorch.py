@@ -276,8 +276,8 @@ def main() -> None:
         record = json.loads(old.read_text(encoding="utf-8"))
         ratios, details = dict(record["ratios"]), dict(record["details"])
     if options.only != "curves":
-        steps = 8 if options.quick else 20
-        found, about = measure_speed(data, options.rounds, steps, with_compile=not options.quick)
+        steps, rounds = (8, min(2, options.rounds)) if options.quick else (20, options.rounds)
+        found, about = measure_speed(data, rounds, steps, with_compile=not options.quick)
         ratios, details = {**ratios, **found}, {**details, "speed": about}
     if options.only != "speed":
         found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
