@@ -163,6 +163,8 @@ def _speed_figures(
         "median_tokens_per_second": {name: round(rate) for name, rate in medians.items()},
         "share_of_sgemm": {name: round(share, 3) for name, share in used.items()},
         "sgemm_gflops": {threads: round(speed, 1) for threads, speed in gemm.items()},
+        # what two cores can do at most, by PyTorch's own product of matrices: no worker count gets beyond it
+        "second_core_is_worth": round(gemm["2"] / gemm["1"], 3),
         "share_of_reduce_and_update": round(statistics.median(updates), 4),
         "digests": sorted({run["digest"] for run in runs}),
         "parameters": runs[0]["parameters"],
