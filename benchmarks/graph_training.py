@@ -59,7 +59,7 @@ def accuracy(seed: int, steps: int, data: Path, tests: dict[int, Path]) -> dict[
     row: dict[str, Any] = {
         "seed": seed,
         "steps": steps,
-        "seconds": round(record["seconds"], 1),
+        "seconds": round(record["seconds"], 1) if cpu.exists() else None,  # None: interrupted and continued
         "cpu_seconds": round(float(cpu.read_text()), 1) if cpu.exists() else None,
         "weights": record["metrics"]["state_digest"],
         "parameters": record["metrics"]["parameters"],
@@ -144,13 +144,11 @@ def main() -> None:
     }
     found = {name: part(name, do, options) for name, do in work.items()}
     show(found)
-    if options.only and not (found["accuracy"] and found["timing"]):
-        return  # the record is written when both parts are there
-    timing = found["timing"] or {"ratio": 0.0, "equal_weights": True}
+    timing = found["timing"]
     finish(
         "graph_training",
-        equal=timing["equal_weights"],
-        ratios={"two_workers": timing["ratio"]},
+        equal=timing is None or timing["equal_weights"],
+        ratios={} if timing is None else {"two_workers": timing["ratio"]},
         details=found,
         options=options,
     )
@@ -161,7 +159,7 @@ def show(found: dict[str, Any]) -> None:
     rows = [
         [
             str(row["seed"]),
-            f"{row['seconds']:.0f}",
+            "-" if row["seconds"] is None else f"{row['seconds']:.0f}",
             "-" if row["cpu_seconds"] is None else f"{row['cpu_seconds']:.0f}",
             *(f"{100 * row[f'depth_{depth}']['exact_match']:.1f}" for depth in DEPTHS),
             f"{100 * row['depth_5']['exact_match_argmax']:.1f}",
