@@ -60,11 +60,28 @@ val_ratio = 0.1
 job = "lm train"
 inputs = ["@tokens"]
 preset = "tiny"
-steps = 400
+steps = 300
 sample_tokens = 120
+
+[stage.expressions]                  # arithmetic as text and as graphs
+job = "graph generate"
+n = 3000
+depths = "2:100"
+
+[stage.parser]
+job = "graph train"
+inputs = ["@expressions"]
+steps = 120
+validate_every = 60
+
+[stage.parsed]                       # on expressions the parser has never seen
+job = "graph eval"
+inputs = ["@expressions/test.jsonl"]
+model = "@parser"
 """
-QUICK = ("model.steps=40",)
-MODELS = ("model",)  # stages of minutes; the others are repeated with another number of workers
+QUICK = ("model.steps=30", "parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
+# Stages that train by steps; the others are repeated with another number of workers.
+MODELS = ("model", "parser", "parsed")
 
 
 def _demo(*, quick: bool, output: str, workers: str, progress: bool) -> None:
@@ -78,14 +95,16 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool) -> None:
         f"The world: {made['rows']:,} sentences in {made['languages']} languages, in {made['files']} files; "
         f"{len(ENCODINGS)} languages in old encodings, {made['wrong_labels']} sentences under a wrong label.\n"
     )
-    recipe = pipeline.load(folder / "recipe.toml", changes=QUICK if quick else ())
+    changes = QUICK if quick else ()
+    recipe = pipeline.load(folder / "recipe.toml", changes=changes)
     with make_progress(show=progress, quiet=False, verbose=False) as observer:
         first = pipeline.run(
             recipe, options=RunOptions(workers=workers), observer=observer, finished=show_stage
         )
-    again, other = _repeat(folder, first, workers)
+    again, other = _repeat(folder, changes, workers)
     click.echo("")
     _show_table(first, again, folder, other)
+    _show_words(folder)
     page = _write_report(folder)
     click.echo(f"\nThe report: {page}")
     click.echo(f"Write more: samebits lm sample -m {folder / 'run' / 'model'}")
@@ -97,7 +116,7 @@ def _digests(result: PipelineResult) -> dict[str, str]:
     return {stage.name: stage.digest for stage in result.stages}
 
 
-def _repeat(folder: Path, first: PipelineResult, workers: str) -> tuple[dict[str, str], str]:
+def _repeat(folder: Path, changes: tuple[str, ...], workers: str) -> tuple[dict[str, str], str]:
     """Run the cheap stages once more, from nothing, with another number of workers."""
     import shutil
 
@@ -107,7 +126,7 @@ def _repeat(folder: Path, first: PipelineResult, workers: str) -> tuple[dict[str
     other = "3" if workers == "1" else "1"
     target = folder / "again"
     shutil.rmtree(target, ignore_errors=True)
-    recipe = pipeline.load(folder / "recipe.toml", output=target)
+    recipe = pipeline.load(folder / "recipe.toml", output=target, changes=changes)
     result = pipeline.run(_without_models(recipe), options=RunOptions(workers=other))
     return _digests(result), other
 
@@ -138,7 +157,16 @@ def _facts(first: PipelineResult, folder: Path) -> dict[str, str]:
         "tokens": f"{sum(s['tokens'] for s in about['tokens']['splits'].values()):,} tokens, memory-mapped",
         "model": f"{about['model']['parameters']:,} parameters, {about['model']['steps']} steps, "
         f"validation loss {about['model']['val_loss']:.2f}",
+        "expressions": f"{sum(about['expressions']['examples'].values()):,} expressions with their graphs",
+        "parser": f"{about['parser']['parameters']:,} parameters, {about['parser']['steps']} steps",
+        "parsed": f"{about['parsed']['exact_match']:.1%} of {about['parsed']['examples']} unseen expressions parsed exactly",
     }
+
+
+def _show_words(folder: Path) -> None:
+    """Show what the two models make: a line of text, and graphs of expressions."""
+    sample = (folder / "run" / "model" / "samples" / "final.txt").read_text(encoding="utf-8").split("\n")[0]
+    click.echo(f"\nThe model writes: {sample[:100].replace('<|endoftext|>', ' / ')}")
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -28,6 +28,9 @@ COMMANDS = {
     "tokens train-tokenizer": "tokens_train",
     "tokens build": "tokens",
     "lm train": "lm",
+    "graph generate": "graph_generate",
+    "graph train": "graph_train",
+    "graph eval": "graph_eval",
 }
 #: What the next stage reads when a reference names no file.
 ROWS_OF = {"charset_decode": "rows.jsonl", "langid_clean": "kept.jsonl"}
