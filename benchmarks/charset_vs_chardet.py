@@ -250,7 +250,8 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
     digests: set[str] = set()
 
     def run(workers: int) -> None:
-        executor = make_executor("threads", ExecutorOptions(workers))
+        # as a run chooses it: one worker is one core
+        executor = make_executor("serial" if workers == 1 else "threads", ExecutorOptions(workers))
         try:
             parts = [
                 part

@@ -139,7 +139,7 @@ def two_workers(folder: Path, *, graphs: int, rounds: int) -> dict[str, Any]:
     for number in range(rounds):
         for workers, found in seconds.items():
             output = folder / f"matrix-{number}-{workers}"
-            record = run_cell("graph", {"inputs": [str(path)]}, Cell("threads", workers), output)
+            record = run_cell("graph", {"inputs": [str(path)]}, Cell("auto", workers), output)
             found.append(record["seconds"])
             digests.add(record["artifact_digest"])
             metrics = record["metrics"]

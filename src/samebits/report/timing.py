@@ -61,7 +61,7 @@ def timeline_section(found: Collection) -> Section | None:
     body = Markup("")
     for run in found.runs:
         shards = [event for event in run.events if _is_work(event)]
-        if not shards:
+        if len(shards) < 2:  # one shard is one bar: nothing to see
             continue
         body += heading(f"{run.name} ({run.job})") + _timeline(run, shards) + paragraph(_balance(shards))
     return Section("timeline", "Where the time went", body) if body else None
