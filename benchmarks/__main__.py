@@ -10,7 +10,10 @@ NOT_BENCHMARKS = ("__init__", "__main__", "common")
 HELPERS = (
     "_data",
     "_check",
+    "_model",
     "_peer",
+    "_probe",
+    "_sim",
 )  # ends of names: code that benchmarks share, or that runs in a peer's environment
 
 

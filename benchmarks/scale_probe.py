@@ -1,0 +1,256 @@
+"""What a run costs, piece by piece, in CPU seconds: each job run once by an executor that measures while it works.
+
+CPU seconds and not wall time, so that a busy machine changes them little. What waits (disk, network) is therefore not in
+them; the simulation adds it from the assumptions of ``benchmarks.scale``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import samebits
+from samebits.core.codec import encode
+from samebits.core.events import Event, StageDone, StageStarted
+from samebits.core.executor import Done, Handle, Outcome, Task
+from samebits.core.plan import Shard
+from samebits.executors.worker import run_shard
+from samebits.jobs.charset.decode import DecodeConfig
+from samebits.jobs.charset.job import CharsetConfig
+from samebits.jobs.langid.config import LangidConfig
+from samebits.jobs.tokens.config import TokensConfig
+from samebits.jobs.tokens.tokenizer_job import TokenizerConfig
+
+__all__ = ["Cost", "StageCost", "cases", "measure_job", "measure_step", "train_tokenizer", "wake_seconds"]
+
+VOCABULARY = 8000
+
+
+@dataclass(slots=True)
+class StageCost:
+    """One stage: sums over its shards.
+
+    Attributes:
+        name: Of the stage.
+        shards: How many.
+        task: CPU seconds in tasks.
+        driver: CPU seconds of everything else while the stage ran: engine, journal, fold.
+        part_bytes: Size of all parts, encoded.
+    """
+
+    name: str
+    shards: int
+    task: float = 0.0
+    driver: float = 0.0
+    part_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Cost:
+    """One run: plan, stages, and the rest of the driver's work (ranking, writing, sync)."""
+
+    input_bytes: int
+    output_bytes: int
+    plan: float
+    rest: float
+    stages: list[StageCost] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+class Meter:
+    """A serial executor and an observer in one: tasks are timed apart from what the driver does around them."""
+
+    name = "serial"
+
+    def __init__(self) -> None:
+        self.workers = 1
+        self.stages: list[StageCost] = []
+        self.spent = 0.0  # CPU seconds of measuring itself, which belong to nobody
+        self._started = 0.0
+
+    def publish(self, state: Any) -> Handle:
+        """Keep the state where it is."""
+        return Handle(value=state)
+
+    def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
+        """Run the shard now, time it, and see how large its part is."""
+        started = time.process_time()
+        outcome = run_shard(task, shard, handle.value, worker="serial", encoded=False)
+        done = time.process_time()
+        stage = self.stages[-1]
+        stage.task += done - started
+        stage.part_bytes += len(encode(outcome.part)) if isinstance(outcome, Done) else 0
+        measuring = time.process_time() - done
+        self.spent += measuring
+        stage.driver -= measuring
+        future: Future[Outcome] = Future()
+        future.set_result(outcome)
+        return future
+
+    def observe(self, event: Event) -> None:
+        """Note when stages begin and end."""
+        if isinstance(event, StageStarted):
+            self.stages.append(StageCost(event.stage, event.num_shards))
+            self._started = time.process_time()
+        elif isinstance(event, StageDone):
+            stage = self.stages[-1]
+            stage.driver += time.process_time() - self._started - stage.task
+
+    def recover(self, workers: int) -> None:
+        """Do nothing: this thread cannot be lost."""
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+def cases(inputs: Path, tokenizer: Path) -> dict[str, tuple[str, Any]]:
+    """Return job and Config of every case, for one folder of inputs."""
+    return {
+        "count": ("count", samebits.CountConfig(inputs=(str(inputs / "count"),))),
+        "count, one .gz": ("count", samebits.CountConfig(inputs=(str(inputs / "gz"),))),
+        "charset": ("charset", CharsetConfig(inputs=(str(inputs / "charset"),))),
+        "charset decode": ("charset_decode", DecodeConfig(inputs=(str(inputs / "decode"),))),
+        "langid exact": ("langid", LangidConfig(inputs=(str(inputs / "langid"),), mode="exact")),
+        "langid backoff": ("langid", LangidConfig(inputs=(str(inputs / "langid"),))),
+        "tokens": (
+            "tokens",
+            TokensConfig(inputs=(str(inputs / "tokens"),), tokenizer=str(tokenizer / "tokenizer.json")),
+        ),
+    }
+
+
+def train_tokenizer(inputs: Path, output: Path) -> None:
+    """Train the tokenizer that the tokens case uses, unless it is there."""
+    if not output.exists():
+        config = TokenizerConfig(inputs=(str(inputs / "tokens"),), vocab_size=VOCABULARY, sample_mb=2)
+        samebits.run("tokens_train", config, output=output, options=samebits.RunOptions(workers="1"))
+
+
+def measure_job(job: str, config: Any, output: Path) -> Cost:
+    """Run a job with the meter."""
+    meter = Meter()
+    started = time.process_time()
+    planned = samebits.plan(job, config)
+    plan_seconds = time.process_time() - started
+    started = time.process_time()
+    samebits.run(
+        job,
+        config,
+        output=output,
+        options=samebits.RunOptions(overwrite=True),
+        observer=meter.observe,
+        executor=meter,
+    )
+    total = time.process_time() - started - meter.spent
+    in_stages = sum(stage.task + stage.driver for stage in meter.stages)
+    manifest = json.loads((output / "manifest.json").read_bytes())
+    return Cost(
+        input_bytes=_num_bytes(planned.inputs),
+        output_bytes=sum(entry["size"] for entry in manifest["files"].values()),
+        plan=plan_seconds,
+        rest=max(0.0, total - plan_seconds - in_stages),
+        stages=meter.stages,
+    )
+
+
+def _num_bytes(inputs: Any) -> int:
+    """Find the corpus in what a plan carries for its tasks."""
+    if isinstance(inputs, tuple):
+        return next(size for item in inputs if (size := _num_bytes(item)))
+    return int(getattr(getattr(inputs, "corpus", inputs), "num_bytes", 0))
+
+
+def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
+    """Return what a step of ``lm train`` costs: one worker, in this process, that does all of it."""
+    import numpy as np
+    import torch
+
+    from samebits.core.seeds import rng_for
+    from samebits.jobs.lm.config import LmConfig
+    from samebits.jobs.lm.job import prepare
+    from samebits.jobs.lm.objective import LmObjective
+    from samebits.kernels import lockstep as kernel
+    from samebits.lockstep.barrier import Barrier, make_slots
+    from samebits.lockstep.layout import make_layout
+    from samebits.lockstep.memory import Sizes, create_memory, map_memory
+    from samebits.lockstep.step import Stepper
+
+    torch.set_num_threads(1)
+    source, recipe = prepare(LmConfig(inputs=(str(text),), preset=preset, dtype="float32"))  # type: ignore[arg-type]
+    objective = LmObjective(recipe, source)
+    layout = make_layout(objective.spec())
+    sizes = Sizes(layout.size, recipe.fit.shards, 1, 0)
+    state = map_memory(create_memory(sizes), sizes)
+    for name, value in objective.init(rng_for(1, "scale")).items():
+        layout.views(state.params)[name][...] = np.asarray(value, np.float32)
+    objective.bind(layout.views(state.params))
+    mode = next(mode for mode in objective.modes() if objective.enter(mode))
+    barrier = Barrier(make_slots(1), 0, lambda: None)
+    stepper = Stepper(objective, recipe.fit, layout, state, worker=0, workers=1, barrier=barrier)
+    taken: dict[str, list[float]] = {"compute": [], "add": [], "reduce": [], "update": []}
+
+    def timed(name: str, call: Any) -> None:
+        started = time.process_time()
+        call()
+        taken[name].append(time.process_time() - started)
+
+    for step in range(num_steps + 1):
+        timed("compute", lambda step=step: stepper.compute(step))
+        timed("add", lambda: kernel.add_rows(state.rows, 2, 3, 0, layout.size))
+        timed("reduce", stepper.reduce)
+        norm = stepper.outcome().grad_norm
+        timed("update", lambda step=step, norm=norm: stepper.update(step, norm, 0.1))
+    cost: dict[str, Any] = {name: float(np.median(times[1:])) for name, times in taken.items()}
+    shards, batch = recipe.fit.shards, recipe.rows * recipe.fit.shards
+    cost["row"] = (cost.pop("compute") - (shards - 1) * cost["add"]) / batch
+    return {
+        **cost,
+        "batch": batch,
+        "tokens_per_step": recipe.tokens_per_step,
+        "floats": layout.size,
+        "optimizer": recipe.fit.optimizer,
+        "mode": mode,
+        "preset": preset,
+        "wake": wake_seconds(),
+        "largest_share": {str(n): _largest_share(layout, n) for n in (1, 2, 4, 8, 32, 64)},
+    }
+
+
+def _largest_share(layout: Any, workers: int) -> float:
+    """Return the share of Muon's work that falls to the worker with the most of it; matrices are not cut."""
+    from samebits.lockstep.muon import matrices_of, share_matrices
+
+    def cost(share: list[tuple[int, int, int]]) -> int:
+        return sum(17 * min(m[1:]) ** 3 + 3 * min(m[1:]) ** 2 * max(m[1:]) for m in share)
+
+    costs = [cost(share) for share in share_matrices(matrices_of(layout), workers)]
+    return max(costs) / max(1, sum(costs))
+
+
+def wake_seconds(rounds: int = 2000) -> float:
+    """Return the median time in which one process wakes another by an eventfd: half of a round trip, wall time."""
+    there, back = os.eventfd(0), os.eventfd(0)
+    child = os.fork()
+    if not child:
+        for _ in range(rounds):
+            os.eventfd_read(there)
+            os.eventfd_write(back, 1)
+        os._exit(0)
+    taken = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        os.eventfd_write(there, 1)
+        os.eventfd_read(back)
+        taken.append((time.perf_counter() - started) / 2)
+    os.waitpid(child, 0)
+    os.close(there)
+    os.close(back)
+    return sorted(taken)[rounds // 2]
