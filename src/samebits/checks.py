@@ -25,7 +25,7 @@ from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
 from samebits.data.bad_rows import BadRows
 from samebits.data.journal import remove_finished
-from samebits.errors import ArtifactCorrupt, InputError, ParityError, PlanMismatch
+from samebits.errors import ArtifactCorrupt, ConfigError, InputError, ParityError, PlanMismatch
 from samebits.jobs import get_job
 
 __all__ = ["compare", "rerun", "verify"]
@@ -100,11 +100,14 @@ def rerun(folder: Path | str, *, num_shards: int | None, options: RunOptions | N
         The number of shards that were compared.
 
     Raises:
+        ConfigError: if shards are asked of a training run, whose gradients are kept nowhere to compare with.
         PlanMismatch: if the inputs are not the same any more.
         ParityError: names the first shard that came out differently.
     """
     artifact = verify(folder)
     job = get_job(str(artifact.manifest["job"]))
+    if num_shards is not None and job.default_executor == "lockstep":
+        raise ConfigError(f"{job.name} has no parts to compare", hint="use --rerun all: it trains again")
     record = _read_record(artifact.folder)
     config = make_config(job.Config, {**artifact.config, "inputs": record["inputs"]})
     planned = job.plan(config)

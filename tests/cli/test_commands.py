@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
 
 from samebits.cli.app import COMMANDS
+from samebits.jobs.count import JOB
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -135,6 +137,16 @@ def test_verify_runs_shards_again_with_other_workers(samebits: Run, book: Path, 
     samebits("count", book, "-o", tmp_path / "out", "-q")
     assert "1 shard computed again" in samebits("verify", tmp_path / "out", "--rerun", "5", "-w", "2").out
     assert samebits("verify", tmp_path / "out", "--rerun", "all").code == 0
+
+
+def test_verify_refuses_to_run_single_shards_of_a_training_run(
+    samebits: Run, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samebits("count", book, "-o", tmp_path / "out", "-q")
+    monkeypatch.setattr("samebits.checks.get_job", lambda name: replace(JOB, default_executor="lockstep"))
+    ended = samebits("verify", tmp_path / "out", "--rerun", "1")
+    assert ended.code == 2
+    assert "use --rerun all" in ended.err
 
 
 def test_verify_notices_that_the_input_changed(samebits: Run, book: Path, tmp_path: Path) -> None:
