@@ -26,7 +26,10 @@ from samebits.executors.cores import look_at_machine
 
 WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)
-COMPARED = ("count", "charset", "langid exact", "tokens")
+PAIRS = "graph_matrix"  # its size is a number of pairs
+PAIR_SIZES = (10**6, 10**8, 10**10)
+IN_MEMORY = 1e12  # bytes a second: inputs that were just written come from memory
+COMPARED = ("count", "charset", "langid_exact", "tokens")
 
 
 def measure(rounds: int, folder: Path) -> dict[str, Any]:
@@ -65,8 +68,8 @@ def compare(models: dict[str, Any], folder: Path, rounds: int) -> tuple[dict[str
                 record = samebits.run(job, config, output=folder / "out" / "compared", options=options)
                 walls.append(record.seconds)
                 digests.add(record.artifact_digest)
-            wanted = predict(models[name], num_bytes, workers, World(cores=cores))["seconds"]
-            found[f"{name}, {workers}"] = {"predicted": wanted, "measured": statistics.median(walls)}
+            wanted = predict(models[name], num_bytes, workers, World(cores=cores, disk=IN_MEMORY))["seconds"]
+            found[f"{name}_{workers}"] = {"predicted": wanted, "measured": statistics.median(walls)}
         serial = samebits.RunOptions(executor="serial", overwrite=True)
         digests.add(
             samebits.run(job, config, output=folder / "out" / "compared", options=serial).artifact_digest
@@ -84,7 +87,8 @@ def show(predictions: dict[str, Any], steps: Sequence[dict[str, Any]], compared:
                 f"{by_workers[str(w)]['seconds']:,.4g} s ({by_workers[str(w)]['bottleneck']})"
                 for w in WORKERS
             ]
-            rows.append([name, f"{int(size) / 1e9:,.0f} GB", *cells])
+            shown = f"{int(size):.0e} pairs" if name == PAIRS else f"{int(size) / 1e9:,.0f} GB"
+            rows.append([name, shown, *cells])
     show_table(["job", "input", *(f"{w} workers" for w in WORKERS)], rows)
     print()
     show_table(
@@ -118,7 +122,7 @@ def remote_seconds() -> float:
 def main() -> None:
     """Measure or read, simulate, compare, report."""
     options = arguments(
-        __doc__.splitlines()[0], link=1.25e9, storage=20e9, disk=1e9, remote=remote_seconds(), record=""
+        __doc__.splitlines()[0], link=1.25e9, storage=20e9, disk=2e9, remote=remote_seconds(), record=""
     )
     world = World(options.link, options.storage, options.disk, LOCAL_WORKERS, options.remote)
     equal = True
@@ -134,7 +138,9 @@ def main() -> None:
         costs = measure(rounds, folder)
         compared, equal = compare(models_of(costs), folder, rounds)
     predictions = {
-        name: {str(size): {str(w): predict(model, size, w, world) for w in WORKERS} for size in SIZES}
+        name: {
+            str(size): {str(w): predict(model, size, w, world) for w in WORKERS} for size in sizes_of(name)
+        }
         for name, model in models_of(costs).items()
     }
     steps = training(costs["lm"])
@@ -153,11 +159,22 @@ def main() -> None:
     finish("scale", equal=equal, ratios=ratios, details=details, options=options)
 
 
+def sizes_of(name: str) -> tuple[int, ...]:
+    """Return the sizes to predict for a job: bytes, or pairs of graphs."""
+    return PAIR_SIZES if name == PAIRS else SIZES
+
+
 def models_of(costs: dict[str, Any]) -> dict[str, Any]:
     """Fit a model for every map job."""
-    powers = {"count": 1 / TAIL, "count, one .gz": 1 / TAIL, "charset": 0.0}
+    powers = {"count": 1 / TAIL, "count_gz": 1 / TAIL, "charset": 0.0}
     return {
-        name: fit(cost["small"], cost["large"], power=powers.get(name, 1.0), one_file=".gz" in name)
+        name: fit(
+            cost["small"],
+            cost["large"],
+            power=powers.get(name, 1.0),
+            one_file=name == "count_gz",
+            in_bytes=name != PAIRS,
+        )
         for name, cost in costs.items()
         if name != "lm"
     }

@@ -20,6 +20,8 @@ LETTERS = "etaoinshrdlucmfw"
 LINES_A_FILE = 2000  # about 150 kB: a file is one text to charset, and slices are made of whole texts
 FILE_BYTES = 1_000_000  # of a file to decode
 NUM_FILES = 24
+NUM_GRAPHS = 120  # 7,140 pairs
+NUM_NODES = 8
 #: Languages of the charset inputs and the encodings their files to decode are in.
 ENCODED = {"de": "cp1252", "pl": "iso8859-2", "ru": "koi8-r", "el": "iso8859-7"}
 
@@ -36,7 +38,7 @@ def write_inputs(folder: Path, *, share: int = 1) -> None:
 
 def _write(place: Path, divisor: int) -> None:
     size = {name: num_bytes // divisor for name, num_bytes in LARGE_BYTES.items()}
-    for name in ("count", "gz", "charset", "langid", "tokens", "decode"):
+    for name in ("count", "gz", "charset", "langid", "tokens", "decode", "graph"):
         (place / name).mkdir(parents=True, exist_ok=True)
     counted = _zipf_text(size["count"])
     (place / "count" / "words.txt").write_bytes(counted)
@@ -54,6 +56,7 @@ def _write(place: Path, divisor: int) -> None:
     documents = ["\n".join(texts[at : at + 20]) for at in range(0, len(texts), 20)]
     _write_json(place / "tokens" / "documents.jsonl", [(text, "") for text in documents])
     _write_files(place / "decode", sentences, max(4, NUM_FILES // divisor))
+    _write_graphs(place / "graph", max(40, NUM_GRAPHS // divisor))
 
 
 def _labelled(sentences: dict[str, list[str]], num_bytes: int) -> list[tuple[str, str]]:
@@ -104,3 +107,14 @@ def _write_files(folder: Path, sentences: dict[str, list[str]], number: int) -> 
         path.parent.mkdir(exist_ok=True)
         lines = _lines(sentences[language], FILE_BYTES, f"{language}-{index}")
         path.write_bytes("\n".join(lines).encode(ENCODED[language], "ignore"))
+
+
+def _write_graphs(folder: Path, number: int) -> None:
+    """Write random graphs of a few labelled nodes, about half of all edges present."""
+    rng = rng_for(1, "scale", "graphs")
+    with (folder / "graphs.jsonl").open("w", encoding="ascii") as file:
+        for _ in range(number):
+            nodes = [{"id": i, "label": LETTERS[int(rng.integers(4))]} for i in range(NUM_NODES)]
+            ends = [(i, j) for i in range(NUM_NODES) for j in range(i) if rng.random() < 0.5]
+            edges = [{"from": i, "to": j} for i, j in ends]
+            file.write(json.dumps({"nodes": nodes, "edges": edges}) + "\n")

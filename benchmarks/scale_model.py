@@ -29,28 +29,38 @@ class World:
     Attributes:
         link: Bytes a second of one machine's network.
         storage: Bytes a second that all workers together read from shared storage.
-        disk: Bytes a second that the driver writes.
+        disk: Bytes a second of the driver's disk, in and out.
         cores: Of the driver's machine.
         remote: The driver's seconds for each shard sent to another process and back.
     """
 
     link: float = 1.25e9
     storage: float = 20e9
-    disk: float = 1e9
+    disk: float = 2e9
     cores: int = LOCAL_WORKERS
     remote: float = 4.3e-4
 
 
 def fit(
-    small: dict[str, Any], large: dict[str, Any], *, power: float = 1.0, one_file: bool = False
+    small: dict[str, Any],
+    large: dict[str, Any],
+    *,
+    power: float = 1.0,
+    one_file: bool = False,
+    in_bytes: bool = True,
 ) -> dict[str, Any]:
     """Turn the costs of two sizes into a model: what is fixed, and what goes with the bytes of the input.
 
     What the driver does after the stages grows with the bytes to the ``power``: 1 for an output as long as the input, 0 for models,
-    between for a table of distinct words. ``one_file`` says that the input is one compressed file: one shard, however large.
+    between for a table of distinct words. ``one_file`` says that the input is one compressed file: one shard, however large; ``in_bytes`` that sizes
+    are bytes that the plan hashes and workers read, not pairs.
     """
     span = large["input_bytes"] ** power - small["input_bytes"] ** power
     growing = max(0.0, (large["rest"] - small["rest"]) / span) if power else 0.0
+    plan_power = 1.0 if in_bytes else 0.5  # n graphs have n * n / 2 pairs
+    sizes = [cost["input_bytes"] ** plan_power for cost in (small, large)]
+    reading = (large["plan"] - small["plan"]) / (sizes[1] - sizes[0])
+    reading = reading if reading > 0 else large["plan"] / sizes[1]  # too quick to tell the sizes apart
     stages = []
     for after in large["stages"]:
         shards = after["shards"]
@@ -66,11 +76,13 @@ def fit(
             }
         )
     return {
-        "plan": large["plan"] / large["input_bytes"],
+        "plan": reading,
+        "plan_power": plan_power,
         "rest": max(0.0, large["rest"] - growing * large["input_bytes"] ** power),
         "rest_growing": growing,
         "rest_power": power,
         "one_file": one_file,
+        "in_bytes": in_bytes,
         "output": large["output_bytes"] / large["input_bytes"],
         "stages": stages,
     }
@@ -79,12 +91,14 @@ def fit(
 def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -> dict[str, Any]:
     """Return seconds, what they are spent on, and the bottleneck of a run of one job."""
     local = workers <= LOCAL_WORKERS
-    hashing = model["plan"] * num_bytes / min(workers, world.cores)
-    uses = {"plan hashing": max(hashing, 0.0 if local else num_bytes / world.link)}
+    hashing = model["plan"] * num_bytes ** model["plan_power"]
+    if model["in_bytes"]:  # as many threads as workers, but no faster than the bytes come in
+        hashing = max(hashing / min(workers, world.cores), num_bytes / (world.disk if local else world.link))
+    uses = {"plan hashing": hashing}
     total = uses["plan hashing"]
     moved = 0.0
     for stage in model["stages"]:
-        wall, used, part_bytes = _stage(stage, num_bytes, workers, world, one_file=model["one_file"])
+        wall, used, part_bytes = _stage(stage, num_bytes, workers, world, model)
         total, moved = total + wall, moved + part_bytes
         for name, seconds in used.items():
             uses[name] = uses.get(name, 0.0) + seconds
@@ -102,9 +116,9 @@ def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -
 
 
 def _stage(
-    stage: dict[str, Any], num_bytes: int, workers: int, world: World, *, one_file: bool
+    stage: dict[str, Any], num_bytes: int, workers: int, world: World, model: dict[str, Any]
 ) -> tuple[float, dict[str, float], float]:
-    local = workers <= LOCAL_WORKERS
+    local, one_file = workers <= LOCAL_WORKERS, model["one_file"]
     cut = stage["grows"] and not one_file
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
     task = stage["task"] * (num_bytes / stage["shard_bytes"] if one_file else 1)
@@ -118,12 +132,13 @@ def _stage(
     )
     if local:  # driver and workers share the cores
         wall = max(wall, shards * (task + driver) / world.cores)
-    read = num_bytes / world.storage if stage["grows"] else 0.0
+    reads = stage["grows"] and model["in_bytes"]
+    read = num_bytes / (world.disk if local else world.storage) if reads else 0.0
     used = {
         "one compressed file" if one_file else "workers": max(task, shards * task / workers),
         "driver fold": shards * driver,
         "parts over the link": shards * link,
-        "shared storage": read,
+        "reading the input": read,
     }
     return max(wall, read), used, shards * stage["part_bytes"]
 

@@ -22,6 +22,7 @@ from samebits.core.plan import Shard
 from samebits.executors.worker import run_shard
 from samebits.jobs.charset.decode import DecodeConfig
 from samebits.jobs.charset.job import CharsetConfig
+from samebits.jobs.graph.matrix import GraphConfig
 from samebits.jobs.langid.config import LangidConfig
 from samebits.jobs.tokens.config import TokensConfig
 from samebits.jobs.tokens.tokenizer_job import TokenizerConfig
@@ -52,7 +53,10 @@ class StageCost:
 
 @dataclass(slots=True)
 class Cost:
-    """One run: plan, stages, and the rest of the driver's work (ranking, writing, sync)."""
+    """One run: plan, stages, and the rest of the driver's work (ranking, writing, sync).
+
+    ``input_bytes`` are pairs where the input is not cut by bytes: graphs.
+    """
 
     input_bytes: int
     output_bytes: int
@@ -115,11 +119,12 @@ def cases(inputs: Path, tokenizer: Path) -> dict[str, tuple[str, Any]]:
     """Return job and Config of every case, for one folder of inputs."""
     return {
         "count": ("count", samebits.CountConfig(inputs=(str(inputs / "count"),))),
-        "count, one .gz": ("count", samebits.CountConfig(inputs=(str(inputs / "gz"),))),
+        "count_gz": ("count", samebits.CountConfig(inputs=(str(inputs / "gz"),))),
         "charset": ("charset", CharsetConfig(inputs=(str(inputs / "charset"),))),
-        "charset decode": ("charset_decode", DecodeConfig(inputs=(str(inputs / "decode"),))),
-        "langid exact": ("langid", LangidConfig(inputs=(str(inputs / "langid"),), mode="exact")),
-        "langid backoff": ("langid", LangidConfig(inputs=(str(inputs / "langid"),))),
+        "charset_decode": ("charset_decode", DecodeConfig(inputs=(str(inputs / "decode"),))),
+        "langid_exact": ("langid", LangidConfig(inputs=(str(inputs / "langid"),), mode="exact")),
+        "langid_backoff": ("langid", LangidConfig(inputs=(str(inputs / "langid"),))),
+        "graph_matrix": ("graph", GraphConfig(inputs=(str(inputs / "graph"),))),
         "tokens": (
             "tokens",
             TokensConfig(inputs=(str(inputs / "tokens"),), tokenizer=str(tokenizer / "tokenizer.json")),
@@ -153,7 +158,7 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
     in_stages = sum(stage.task + stage.driver for stage in meter.stages)
     manifest = json.loads((output / "manifest.json").read_bytes())
     return Cost(
-        input_bytes=_num_bytes(planned.inputs),
+        input_bytes=_num_bytes(planned.inputs) or planned.shards.num_units,
         output_bytes=sum(entry["size"] for entry in manifest["files"].values()),
         plan=plan_seconds,
         rest=max(0.0, total - plan_seconds - in_stages),
