@@ -64,13 +64,15 @@ def compare(models: dict[str, Any], folder: Path, rounds: int) -> tuple[dict[str
         for workers in (1, 2):
             walls = []
             for _ in range(rounds):
-                options = samebits.RunOptions(workers=str(workers), executor="threads", overwrite=True)
+                options = samebits.RunOptions(
+                    workers=str(workers), executor="threads", overwrite=True, resume=False
+                )
                 record = samebits.run(job, config, output=folder / "out" / "compared", options=options)
                 walls.append(record.seconds)
                 digests.add(record.artifact_digest)
             wanted = predict(models[name], num_bytes, workers, World(cores=cores, disk=IN_MEMORY))["seconds"]
             found[f"{name}_{workers}"] = {"predicted": wanted, "measured": statistics.median(walls)}
-        serial = samebits.RunOptions(executor="serial", overwrite=True)
+        serial = samebits.RunOptions(executor="serial", overwrite=True, resume=False)
         digests.add(
             samebits.run(job, config, output=folder / "out" / "compared", options=serial).artifact_digest
         )

@@ -150,7 +150,7 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
         job,
         config,
         output=output,
-        options=samebits.RunOptions(overwrite=True),
+        options=samebits.RunOptions(overwrite=True, resume=False),
         observer=meter.observe,
         executor=meter,
     )
