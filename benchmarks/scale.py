@@ -127,10 +127,13 @@ def main() -> None:
         __doc__.splitlines()[0], link=1.25e9, storage=20e9, disk=2e9, remote=remote_seconds(), record=""
     )
     world = World(options.link, options.storage, options.disk, LOCAL_WORKERS, options.remote)
-    equal = True
     if options.record:
-        details = json.loads((RECORDS / options.record).read_bytes())["details"]
-        costs, compared = details["costs"], details["compared"]
+        record = json.loads((RECORDS / options.record).read_bytes())
+        costs, compared, equal = (
+            record["details"]["costs"],
+            record["details"]["compared"],
+            bool(record["equal"]),
+        )
         options.quick = True  # nothing was measured, so the committed record stays as it is
     else:
         folder = BENCH / ("scale-quick" if options.quick else "scale")
