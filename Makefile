@@ -32,7 +32,7 @@ $(VENV)/.stamp-dev: $(SETUP) | $(BIN)/python
 	@touch $@ $(VENV)/.stamp-run
 
 demo: $(VENV)/.stamp-run  ## raw bytes to a trained model on the sample texts, with a report and a proof
-	@$(BIN)/samebits demo
+	@$(BIN)/samebits demo --with benchmarks/records
 
 test: $(VENV)/.stamp-dev  ## the whole test suite
 	$(BIN)/python -m pytest

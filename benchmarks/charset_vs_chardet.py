@@ -31,6 +31,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Shard, ShardTable
 from samebits.core.seeds import rng_for
 from samebits.executors import ExecutorOptions, make_executor
+from samebits.executors.caps import keep_freed_memory
 from samebits.jobs.charset.block import TextBlock, block_of
 from samebits.jobs.charset.count import count_block
 from samebits.jobs.charset.images import ImageTable
@@ -52,8 +53,9 @@ LENGTHS = (0, 1, 5, 9, 10, 11, 12, 13, 20, 60, 300, 900)
 
 TRAIN = """
 import json, resource, sys, time
-from samebits.executors.caps import cap_threads
+from samebits.executors.caps import cap_threads, keep_freed_memory
 cap_threads()
+keep_freed_memory()
 import samebits
 from samebits.jobs.charset.job import CharsetConfig
 started = time.process_time()
@@ -261,8 +263,11 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
             executor.close()
         digests.add(digest_of_part(parts))
 
+    keep_freed_memory()  # as the command does
     run(1)
-    timed = interleave({"one": lambda: run(1), "two": lambda: run(2)}, rounds=max(rounds, 5))
+    timed = interleave(
+        {"one": lambda: run(1), "two": lambda: run(2)}, rounds=max(rounds, 21)
+    )  # half a second each: medians of few jump by a tenth
     one, two = timed["one"].median, timed["two"].median
     return {
         "chars": num_chars * len(ALPHABETIC),

@@ -45,8 +45,9 @@ print(json.dumps({"seconds": seconds, "peak": peak}))
 
 OURS = """
 import json, sys
-from samebits.executors.caps import cap_threads
+from samebits.executors.caps import cap_threads, keep_freed_memory
 cap_threads()
+keep_freed_memory()
 import samebits
 config = samebits.CountConfig(inputs=(sys.argv[1],))
 record = samebits.run("count", config, output=sys.argv[2], options=samebits.RunOptions(workers=sys.argv[3]))

@@ -32,17 +32,31 @@ def test_the_world_is_the_same_every_time_and_truth_says_what_is_what(tmp_path: 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_demo_ends_with_equal_digests_and_a_page_and_skips_everything_the_second_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     least = ("model.steps=2", "model.sample_tokens=5", "parser.steps=2", "expressions.n=400")
     monkeypatch.setattr(demo, "QUICK", least)
     arguments = ["demo", "--quick", "--no-progress", "-w", "2", "-o", str(tmp_path / "demo")]
+    arguments += ["--with", str(repo / "benchmarks" / "records")]
     assert run_command(arguments) == 0
     shown = capsys.readouterr()
     assert shown.out.count("  yes\n") == 7
     assert "169 with the right encoding" in shown.out
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    for section in ("runs", "parity", "timeline", "lm", "graph", "langid", "charset", "tokens", "machine"):
+    for section in (
+        "runs",
+        "parity",
+        "speedup",
+        "peers",
+        "memory",
+        "timeline",
+        "lm",
+        "graph",
+        "langid",
+        "charset",
+        "tokens",
+        "machine",
+    ):
         assert f'<section id="{section}">' in page
     assert run_command(arguments) == 0
     assert capsys.readouterr().out.count(" skipped ") == 10

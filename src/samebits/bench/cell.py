@@ -62,9 +62,10 @@ def run_cell(job: str, config: dict[str, Any], cell: Cell, output: Path) -> dict
 
 def _main() -> None:
     """Run the request on standard input; prints the record, or fails with the error's words."""
-    from samebits.executors.caps import cap_threads
+    from samebits.executors.caps import cap_threads, keep_freed_memory
 
     cap_threads()
+    keep_freed_memory()
     from samebits import api
     from samebits.core.config import make_config
     from samebits.core.options import RunOptions

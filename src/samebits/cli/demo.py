@@ -84,7 +84,7 @@ QUICK = ("model.steps=30", "parser.steps=20", "parser.validate_every=20", "expre
 MODELS = ("model", "parser", "parsed")
 
 
-def _demo(*, quick: bool, output: str, workers: str, progress: bool) -> None:
+def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple[str, ...]) -> None:
     from samebits import pipeline
     from samebits.core.options import RunOptions
 
@@ -105,7 +105,7 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool) -> None:
     click.echo("")
     _show_table(first, again, folder, other)
     _show_words(folder)
-    page = _write_report(folder)
+    page = _write_report(folder, also)
     click.echo(f"\nThe report: {page}")
     click.echo(f"Write more: samebits lm sample -m {folder / 'run' / 'model'}")
     if any(digest != again[name] for name, digest in _digests(first).items() if name in again):
@@ -193,12 +193,14 @@ def _cleaned(about: dict[str, Any], folder: Path) -> str:
     return f"{about['kept']:,} rows kept; {found} of {sum(wrong)} wrong labels and {len(dropped) - found} others dropped"
 
 
-def _write_report(folder: Path) -> Path:
+def _write_report(folder: Path, also: tuple[str, ...]) -> Path:
     from samebits.data.files import write_atomic
     from samebits.report.page import make_page
 
     page = folder / "report.html"
-    write_atomic(page, make_page([folder / "run", folder / "again"], title="samebits demo").encode())
+    write_atomic(
+        page, make_page([folder / "run", folder / "again", *map(Path, also)], title="samebits demo").encode()
+    )
     return page
 
 
@@ -220,6 +222,13 @@ command = SectionedCommand(
             metavar="N|auto",
             section=HOW,
             help="number of workers, or auto [auto]",
+        ),
+        SectionedOption(
+            ["--with", "also"],
+            multiple=True,
+            metavar="DIR|FILE",
+            section=OTHER,
+            help="show these records on the page too; may be given several times",
         ),
         SectionedOption(
             ["--progress/--no-progress"], default=True, section=PRINT, help="show one progress line [on]"

@@ -20,40 +20,72 @@ def speedup_section(found: Collection) -> Section | None:
     """Draw measured speed-up, the fit of Amdahl's law and the ideal line."""
     body = Markup("")
     for report in found.speedups:
-        rows = report["rows"]
-        serial = float(report["serial_share"])
-        most = max(2, 2 * max(int(row["workers"]) for row in rows))
-        counts = range(1, most + 1)
-        measured = [(float(row["workers"]), float(row["speedup"])) for row in rows]
-        fitted = [(float(w), 1 / (serial + (1 - serial) / w)) for w in counts]
-        body += heading(f"{report['job']} on {report['executor']}")
-        body += line_chart(
-            f"Speed-up of {report['job']}",
-            [
-                Line("measured", measured, dots=True),
-                Line(f"Amdahl's law, {serial:.1%} serial", fitted),
-                Line("ideal", [(float(w), float(w)) for w in counts]),
-            ],
-            x_label="workers",
-            y_label="times as fast",
-            from_zero=True,
-        )
-        body += table(
-            ("workers", "seconds", "fastest", "slowest", "speed-up", "efficiency", "memory"),
-            [
-                (
-                    row["workers"],
-                    row["seconds"],
-                    row["fastest"],
-                    row["slowest"],
-                    row["speedup"],
-                    f"{row['efficiency']:.0%}",
-                    size(row["peak_rss"]),
-                )
-                for row in rows
-            ],
-        )
+        body += _speedup(f"{report['job']} on {report['executor']}", report["rows"])
+    single = _from_runs(found)
+    for name, rows in single.items():
+        body += _speedup(f"{name}, one run each", rows)
     return Section("speedup", "Speed-up", body) if body else None
+
+
+def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
+    serial = _serial_share([(int(row["workers"]), float(row["speedup"])) for row in rows])
+    most = max(2, 2 * max(int(row["workers"]) for row in rows))
+    counts = range(1, most + 1)
+    chart = line_chart(
+        f"Speed-up of {title}",
+        [
+            Line("measured", [(float(row["workers"]), float(row["speedup"])) for row in rows], dots=True),
+            Line(
+                f"Amdahl's law, {serial:.1%} serial",
+                [(float(w), 1 / (serial + (1 - serial) / w)) for w in counts],
+            ),
+            Line("ideal", [(float(w), float(w)) for w in counts]),
+        ],
+        x_label="workers",
+        y_label="times as fast",
+        from_zero=True,
+    )
+    head = ("workers", "seconds", "fastest", "slowest", "speed-up", "efficiency", "memory")
+    names = ("workers", "seconds", "fastest", "slowest", "speedup")
+    cells = [
+        (*(row[name] for name in names), f"{row['efficiency']:.0%}", size(row["peak_rss"])) for row in rows
+    ]
+    return heading(title) + chart + table(head, cells)
+
+
+def _serial_share(points: list[tuple[int, float]]) -> float:
+    """Fit ``1/S = f + (1 - f)/w`` to the measurements by least squares of 1/S."""
+    levers = [(1 / speedup - 1 / workers, 1 - 1 / workers) for workers, speedup in points]
+    bottom = sum(lever * lever for _, lever in levers)
+    return min(1.0, max(0.0, sum(gap * lever for gap, lever in levers) / bottom)) if bottom else 0.0
+
+
+def _from_runs(found: Collection) -> dict[str, list[dict[str, Any]]]:
+    """Take runs of one plan with different numbers of workers as measurements, if rough ones."""
+    groups: dict[str, dict[int, Run]] = {}
+    for run in found.runs:
+        plan, workers = run.record.get("plan_digest"), run.record.get("workers")
+        if isinstance(plan, str) and isinstance(workers, int) and run.record.get("seconds"):
+            groups.setdefault(plan, {}).setdefault(workers, run)
+    made = {}
+    for runs in groups.values():
+        if len(runs) > 1:
+            first = min(runs)
+            base = float(runs[first].record["seconds"]) * first
+            made[runs[first].job] = [_row(count, runs[count], base) for count in sorted(runs)]
+    return made
+
+
+def _row(workers: int, run: Run, base: float) -> dict[str, Any]:
+    seconds = float(run.record["seconds"])
+    peak = run.record.get("peak_rss")
+    return {
+        "workers": workers,
+        **dict.fromkeys(("seconds", "fastest", "slowest"), seconds),
+        "speedup": base / seconds,
+        "efficiency": base / seconds / workers,
+        "peak_rss": sum(peak.values()) if isinstance(peak, dict) else 0,
+    }
 
 
 def timeline_section(found: Collection) -> Section | None:
