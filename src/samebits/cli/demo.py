@@ -60,7 +60,7 @@ val_ratio = 0.1
 job = "lm train"
 inputs = ["@tokens"]
 preset = "tiny"
-steps = 300
+steps = 400
 sample_tokens = 120
 
 [stage.expressions]                  # arithmetic as text and as graphs
@@ -71,8 +71,8 @@ depths = "2:100"
 [stage.parser]
 job = "graph train"
 inputs = ["@expressions"]
-steps = 120
-validate_every = 60
+steps = 250
+validate_every = 125
 
 [stage.parsed]                       # on expressions the parser has never seen
 job = "graph eval"
