@@ -66,7 +66,7 @@ sample_tokens = 120
 [stage.expressions]                  # arithmetic as text and as graphs
 job = "graph generate"
 n = 3000
-depths = "2:100"
+depths = "2:50,3:50"
 
 [stage.parser]
 job = "graph train"
