@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from samebits.bench.cell import Cell, run_cell, scratch_folder
+from samebits.core.amdahl import fit_amdahl
 from samebits.errors import ParityError
 
-__all__ = ["SpeedupReport", "SpeedupRow", "fit_amdahl", "measure_speedup", "tabulate"]
+__all__ = ["SpeedupReport", "SpeedupRow", "measure_speedup", "tabulate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +101,3 @@ def _row(workers: int, records: list[dict[str, Any]], one_worker_seconds: float)
         record["peak_rss"]["driver"] + record["peak_rss"]["largest_child"] * workers for record in records
     )
     return SpeedupRow(workers, median, min(seconds), max(seconds), speedup, speedup / workers, peak)
-
-
-def fit_amdahl(points: Sequence[tuple[int, float]]) -> float:
-    """Return the serial share that fits (workers, speed-up) best in the sense of least squares of 1/S.
-
-    >>> round(fit_amdahl([(1, 1.0), (2, 1.6), (4, 2.2857142857)]), 3)
-    0.25
-    """
-    top = bottom = 0.0
-    for workers, speedup in points:
-        lever = 1 - 1 / workers  # 1/S - 1/w = f * (1 - 1/w)
-        top += (1 / speedup - 1 / workers) * lever
-        bottom += lever * lever
-    return min(1.0, max(0.0, top / bottom)) if bottom else 0.0

@@ -10,9 +10,9 @@ import click
 
 from samebits.cli.charset_use import convert_command, detect_command, eval_command, load_model, model_flag
 from samebits.cli.job_command import job_command
-from samebits.cli.progress import show_size
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
+from samebits.core.units import show_size
 from samebits.errors import SamebitsError
 
 if TYPE_CHECKING:

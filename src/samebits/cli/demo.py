@@ -122,8 +122,10 @@ def _repeat(folder: Path, changes: tuple[str, ...], workers: str) -> tuple[dict[
 
     from samebits import pipeline
     from samebits.core.options import RunOptions
+    from samebits.executors.cores import look_at_machine
 
-    other = "3" if workers == "1" else "1"
+    one = workers == "1" or (workers == "auto" and look_at_machine().physical == 1)
+    other = "3" if one else "1"
     target = folder / "again"
     shutil.rmtree(target, ignore_errors=True)
     recipe = pipeline.load(folder / "recipe.toml", output=target, changes=changes)

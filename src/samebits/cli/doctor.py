@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from samebits.cli.progress import show_size
 from samebits.cli.sections import PRINT, SectionedCommand, SectionedOption
 from samebits.core import clock
+from samebits.core.units import show_size
 from samebits.errors import ParityError
 
 __all__ = ["command"]

@@ -13,10 +13,10 @@ import click
 
 from samebits.cli.job_command import ask_job, job_command
 from samebits.cli.lm_progress import make_lm_progress
-from samebits.cli.progress import show_size
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.events import Event, Observer, fan_out
 from samebits.core.record import RunRecord
+from samebits.core.units import show_size
 
 __all__ = ["group"]
 

@@ -8,9 +8,11 @@ from typing import Self
 
 import click
 
-from samebits.cli.progress import Progress, memory_of_all, show_size
+from samebits.cli.progress import Progress
 from samebits.core import clock
 from samebits.core.events import Event, Metric, ShardDone, StageStarted, Warned
+from samebits.core.units import show_size
+from samebits.data.memory import memory_of_all
 
 __all__ = ["LmProgress", "make_lm_progress"]
 

@@ -10,8 +10,10 @@ import click
 
 from samebits.core import clock
 from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
+from samebits.core.units import show_size
+from samebits.data.memory import memory_of_all
 
-__all__ = ["Progress", "make_progress", "memory_of_all", "show_size"]
+__all__ = ["Progress", "make_progress"]
 
 PLAIN_SECONDS = 5.0  # a log file wants few lines
 FIRST_RATE_SECONDS = 0.5  # a rate measured over less is noise
@@ -77,33 +79,6 @@ class _State:
         pieces += [f"{value:g} {name.replace('_', ' ')}" for name, value in self.metrics.items() if value]
         pieces.append(f"{show_size(memory_of_all())} memory")
         return ", ".join(pieces)
-
-
-def show_size(num_bytes: float) -> str:
-    """Write a size in decimal units.
-
-    >>> show_size(1_234_567)
-    '1.2 MB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if num_bytes < 1000:
-            return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"
-        num_bytes /= 1000
-    return f"{num_bytes:.1f} TB"
-
-
-def memory_of_all() -> int:
-    """Return the resident memory of this process and all its children, in bytes; shared pages count in each."""
-    import psutil
-
-    own = psutil.Process()
-    total = own.memory_info().rss
-    for child in own.children(recursive=True):
-        try:
-            total += child.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return int(total)
 
 
 class PlainProgress:

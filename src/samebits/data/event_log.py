@@ -5,7 +5,6 @@ Written as they come, because a run of a million shards should not hold a millio
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import msgspec
 from samebits.core import clock
 from samebits.core.events import Event
 from samebits.data.files import writing
+from samebits.data.memory import memory_of_all
 
 __all__ = ["EventLog", "event_line"]
 
@@ -29,15 +29,9 @@ def event_line(event: Event) -> bytes:
 
 
 def _memory_line() -> bytes:
-    """Return the resident memory of this process and its children as a line of its own."""
-    import psutil
-
-    own = psutil.Process()
-    total = own.memory_info().rss
-    for child in own.children(recursive=True):
-        with suppress(psutil.NoSuchProcess):  # it ended meanwhile
-            total += child.memory_info().rss
-    return msgspec.json.encode({"event": "Memory", "at": clock.seconds(), "bytes": total}) + b"\n"
+    """Return the memory in use as a line of its own."""
+    fields = {"event": "Memory", "at": clock.seconds(), "bytes": memory_of_all()}
+    return msgspec.json.encode(fields) + b"\n"
 
 
 class EventLog:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Section", "bold", "details", "heading", "join", "paragraph", "quote", "size", "table"]
+__all__ = ["Section", "bold", "details", "heading", "join", "paragraph", "quote", "table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,3 @@ def _cell(value: str | int | float | Markup | None) -> Markup:
         return Markup("<td>{}</td>").format(value)
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
     return Markup('<td class="number">{}</td>').format(text)
-
-
-def size(num_bytes: float) -> str:
-    """Write a size in decimal units.
-
-    >>> size(1_234_567)
-    '1.2 MB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if num_bytes < 1000:
-            return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"
-        num_bytes /= 1000
-    return f"{num_bytes:.1f} TB"

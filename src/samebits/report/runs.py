@@ -7,8 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from samebits.core.units import show_size
 from samebits.report.collect import Collection, Run
-from samebits.report.parts import Section, bold, details, heading, join, paragraph, size, table
+from samebits.report.parts import Section, bold, details, heading, join, paragraph, table
 
 __all__ = ["machine_section", "parity_section", "runs_section"]
 
@@ -24,7 +25,7 @@ def runs_section(found: Collection) -> Section | None:
             _number(run.record.get("workers")),
             str(run.record.get("executor", "–")),
             _number(run.record.get("seconds")),
-            size(_peak(run.record)) if _peak(run.record) else None,
+            show_size(_peak(run.record)) if _peak(run.record) else None,
             _digest(run.artifact.digest),
         )
         for run in found.runs

@@ -7,9 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from samebits.core.amdahl import fit_amdahl
+from samebits.core.units import show_size
 from samebits.report.charts import Bar, Line, Span, bar_chart, line_chart, timeline
 from samebits.report.collect import Collection, Run
-from samebits.report.parts import Section, heading, paragraph, size, table
+from samebits.report.parts import Section, heading, paragraph, table
 
 __all__ = ["memory_section", "peers_section", "speedup_section", "timeline_section"]
 
@@ -28,7 +30,7 @@ def speedup_section(found: Collection) -> Section | None:
 
 
 def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
-    serial = _serial_share([(int(row["workers"]), float(row["speedup"])) for row in rows])
+    serial = fit_amdahl([(int(row["workers"]), float(row["speedup"])) for row in rows])
     most = max(2, 2 * max(int(row["workers"]) for row in rows))
     counts = range(1, most + 1)
     chart = line_chart(
@@ -48,16 +50,10 @@ def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
     head = ("workers", "seconds", "fastest", "slowest", "speed-up", "efficiency", "memory")
     names = ("workers", "seconds", "fastest", "slowest", "speedup")
     cells = [
-        (*(row[name] for name in names), f"{row['efficiency']:.0%}", size(row["peak_rss"])) for row in rows
+        (*(row[name] for name in names), f"{row['efficiency']:.0%}", show_size(row["peak_rss"]))
+        for row in rows
     ]
     return heading(title) + chart + table(head, cells)
-
-
-def _serial_share(points: list[tuple[int, float]]) -> float:
-    """Fit ``1/S = f + (1 - f)/w`` to the measurements by least squares of 1/S."""
-    levers = [(1 / speedup - 1 / workers, 1 - 1 / workers) for workers, speedup in points]
-    bottom = sum(lever * lever for _, lever in levers)
-    return min(1.0, max(0.0, sum(gap * lever for gap, lever in levers) / bottom)) if bottom else 0.0
 
 
 def _from_runs(found: Collection) -> dict[str, list[dict[str, Any]]]:
