@@ -234,6 +234,11 @@ def open_executor(
     name = job.default_executor if options.executor == "auto" else options.executor
     if options.address and name in EXECUTORS and name not in CLUSTERS:
         raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
+    if name in CLUSTERS and job.default_executor == "lockstep":
+        raise ConfigError(
+            f"{job.name} trains in lockstep, not on {name}",
+            hint="leave -x out to use this machine; for several machines use torchrun (docs/guides/cluster.md)",
+        )
     choice = choose_workers(
         1 if name == "serial" else options.num_workers(),
         num_shards=len(planned.shards),

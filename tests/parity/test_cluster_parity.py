@@ -1,55 +1,31 @@
-"""Every job gives the serial bits on Dask and Ray, with one worker and with two. One cluster of each kind for all jobs."""
+"""Every job gives the serial bits everywhere: threads, processes, Dask and Ray with one worker and with two, and lockstep
+with one, two and three. One cluster of each kind for all jobs; the jobs are those of ``tests/small_jobs.py``.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import needs_extra
 from tests.executors.tasks import AddState
+from tests.small_jobs import ANY_BAD, SMALL_JOBS, reference_of, small_shards
 
-from samebits import checks
-from samebits.api import run
+from samebits import api, checks
 from samebits.core.engine import Engine
 from samebits.core.executor import Executor
 from samebits.core.options import RunOptions
 from samebits.core.plan import cut
-from samebits.executors import ExecutorOptions, make_executor
-from samebits.jobs.charset.job import CharsetConfig
-from samebits.jobs.count import CountConfig
-from samebits.jobs.langid.config import LangidConfig
-from samebits.jobs.tokens import TokenizerConfig, TokensConfig
+from samebits.errors import ConfigError
+from samebits.executors import CLUSTERS, ExecutorOptions, make_executor
+from samebits.jobs import JOBS, get_job
 
-SAMPLES = Path(__file__).resolve().parents[2] / "src" / "samebits" / "samples"
-PLACES = [("processes", 2), ("dask", 1), ("dask", 2), ("ray", 1), ("ray", 2)]
-
-
-def labelled(folder: Path) -> str:
-    """The sample texts as rows with their language."""
-    path = folder / "rows.jsonl"
-    rows = [
-        {"text": line, "lang": sample.stem}
-        for sample in sorted(SAMPLES.glob("*.txt"))[:6]
-        for line in sample.read_text(encoding="utf-8").splitlines()[:40]
-        if line
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
-# job -> its config, from a folder for inputs; several shards each, so that two workers have something to do
-JOBS: dict[str, Callable[[Path], Any]] = {
-    "count": lambda folder: CountConfig(inputs=(str(SAMPLES),), n=2),
-    "charset": lambda folder: CharsetConfig(
-        inputs=(str(SAMPLES),), languages=("de", "he", "ja"), unit="line"
-    ),
-    "langid": lambda folder: LangidConfig(inputs=(labelled(folder),)),
-    "tokens": lambda folder: TokensConfig(inputs=(str(SAMPLES),), tokenizer="byte", shuffle=True),
-    "tokens_train": lambda folder: TokenizerConfig(inputs=(str(SAMPLES),), vocab_size=400),
-}
+PLACES = [("threads", 2), ("processes", 2), ("dask", 1), ("dask", 2), ("ray", 1), ("ray", 2)]
+MAP_JOBS = [name for name, job in SMALL_JOBS.items() if not job.lockstep]
+TRAINING = [name for name, job in SMALL_JOBS.items() if job.lockstep]
+FLOATING = {"charset_decode", "graph_eval", *TRAINING}  # parts with exp(), log2() or products of matrices
 
 
 @pytest.fixture(scope="module", params=PLACES, ids=lambda place: f"{place[0]}-{place[1]}")
@@ -63,26 +39,71 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("inputs")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with small_shards():
+        yield tmp_path_factory.mktemp("inputs")
 
 
-@pytest.fixture(scope="module")
-def references(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The serial run of every job."""
-    folder = tmp_path_factory.mktemp("references")
-    for job, config in JOBS.items():
-        options = RunOptions(executor="serial", max_bad="100%")
-        run(job, config(inputs), output=folder / job, options=options)
-    return {job: folder / job for job in JOBS}
+def test_no_job_is_missing_from_the_table() -> None:
+    assert sorted(SMALL_JOBS) == sorted(JOBS)
+
+
+@pytest.mark.parametrize("name", SMALL_JOBS)
+def test_a_job_says_whether_its_bits_depend_on_the_cpu(name: str) -> None:
+    job = get_job(name)
+    assert getattr(job, "floating", False) is (name in FLOATING)
+    assert (job.default_executor == "lockstep") is SMALL_JOBS[name].lockstep
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)  # a cluster is started for the first of them
-@pytest.mark.parametrize("job", JOBS)
-def test_every_job_gives_the_serial_bits_on_a_cluster(
-    job: str, executor: Executor, references: dict[str, Path], inputs: Path, tmp_path: Path
+@pytest.mark.parametrize("job", MAP_JOBS)
+def test_every_map_job_gives_the_serial_bits_everywhere(
+    job: str, executor: Executor, inputs: Path, tmp_path: Path
 ) -> None:
-    options = RunOptions(max_bad="100%")
-    run(job, JOBS[job](inputs), output=tmp_path / "out", options=options, executor=executor)
-    checks.compare(references[job], tmp_path / "out")
+    reference, config = reference_of(job, inputs), SMALL_JOBS[job].config(inputs)
+    assert len(api.plan(job, config).shards) >= SMALL_JOBS[job].least_shards
+    options = RunOptions(max_bad=ANY_BAD)
+    api.run(job, config, output=tmp_path / "out", options=options, executor=executor)
+    checks.compare(reference, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["2"])  # more numbers of them: tests/jobs/lm, tests/jobs/graph
+@pytest.mark.parametrize("job", TRAINING)
+def test_training_gives_the_bits_of_one_worker(job: str, workers: str, inputs: Path, tmp_path: Path) -> None:
+    reference, config = reference_of(job, inputs), SMALL_JOBS[job].config(inputs)
+    api.run(job, config, output=tmp_path / "out", options=RunOptions(workers=workers))
+    checks.compare(reference, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor_name", CLUSTERS)
+@pytest.mark.parametrize("job", TRAINING)
+def test_training_is_not_for_clusters_of_tasks(
+    job: str, executor_name: str, inputs: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=f"trains in lockstep, not on {executor_name}") as caught:
+        api.run(
+            job,
+            SMALL_JOBS[job].config(inputs),
+            output=tmp_path / "out",
+            options=RunOptions(executor=executor_name),
+        )
+    assert "torchrun" in caught.value.hint
+
+
+@pytest.mark.parametrize("job", ["charset_decode", "count"])
+def test_a_cluster_is_told_whether_the_job_is_floating(
+    job: str, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[ExecutorOptions] = []
+
+    def listen(name: str, options: ExecutorOptions) -> Any:
+        told.append(options)
+        return make_executor("serial", options)
+
+    monkeypatch.setattr(api, "make_executor", listen)
+    options = RunOptions(executor="dask", address="tcp://somewhere:1", max_bad=ANY_BAD)
+    api.run(job, SMALL_JOBS[job].config(inputs), output=tmp_path / "out", options=options)
+    assert [options.floating for options in told] == [job in FLOATING]

@@ -150,6 +150,9 @@ class DecodeJob:
     Config: type[DecodeConfig] = DecodeConfig
     default_executor: str = "threads"
     bytes_per_worker: int = 200_000_000
+    floating: bool = (
+        True  # confidences are shares of exp(); its last bit is the business of the CPU's library
+    )
 
     def plan(self, config: DecodeConfig) -> Plan:
         """One shard a file; the model is part of the input."""

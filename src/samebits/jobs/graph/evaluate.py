@@ -118,6 +118,7 @@ class EvalJob:
     Config: type[EvalConfig] = EvalConfig
     default_executor: str = "processes"
     bytes_per_worker: int = 400_000_000
+    floating: bool = True
 
     def plan(self, config: EvalConfig) -> Plan:
         """Cut the files; the model is part of the input."""

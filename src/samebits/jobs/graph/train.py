@@ -80,6 +80,7 @@ class TrainJob:
     Config: type[TrainConfig] = TrainConfig
     default_executor: str = "lockstep"
     bytes_per_worker: int = 400_000_000  # torch itself is most of it
+    floating: bool = True
 
     def plan(self, config: TrainConfig) -> Plan:
         """Cut a step into gradient shards: as many as the settings say."""

@@ -76,6 +76,7 @@ class LmJob:
     Config: type[LmConfig] = LmConfig
     default_executor: str = "lockstep"
     bytes_per_worker: int = 350_000_000  # torch itself is most of it
+    floating: bool = True
 
     def plan(self, config: LmConfig) -> Plan:
         """Cut a step into gradient shards: as many as the settings say, each a range of the batch's rows."""
