@@ -1,4 +1,4 @@
-"""Write the code point tables of the langid kernels: ``src/samebits/jobs/langid/unicode.npz``.
+"""Write the code point tables of the langid kernels: ``src/samebits/jobs/langid/unicode.bin``.
 
 The tables are committed because the running Python's ``unicodedata`` changes with its version: built at run time,
 the same text would give another model on another Python. They state the Unicode version they were made from, and a
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from langid_script_ranges import SCRIPTS, SHARED
 
+from samebits.core.codec import encode
+
 NUM_CODE_POINTS = 0x110000
 BLOCK = 128
-OUTPUT = Path(__file__).parent.parent / "src/samebits/jobs/langid/unicode.npz"
+OUTPUT = Path(__file__).parent.parent / "src/samebits/jobs/langid/unicode.bin"
 
 # The same bits are named in kernels/langid_unicode.pxd.
 WORD, DECIMAL, SPACE, ALNUM, EMOJI, DECOMPOSES = 1, 2, 4, 8, 16, 32
@@ -190,7 +193,7 @@ def build() -> dict[str, NDArray[Any]]:
 
 def main() -> None:
     """Write the file."""
-    np.savez_compressed(OUTPUT, **build())
+    OUTPUT.write_bytes(zlib.compress(encode(build()), 9))
 
 
 if __name__ == "__main__":

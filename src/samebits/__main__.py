@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import os
 import sys
+import threading
+from contextlib import suppress
+from typing import NoReturn
+
+# Objects between two looks for cycles: at Python's 700 a tenth of the start-up goes into them, and what the imports make
+# stays anyway.
+GC_THRESHOLD = 50_000
 
 
 def main() -> None:
     """Cap math threads before anything imports NumPy, then hand over to the command line."""
+    gc.set_threshold(GC_THRESHOLD)
     from samebits.executors.caps import cap_threads, keep_freed_memory
 
     cap_threads()
     keep_freed_memory()
     from samebits.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
+
+
+def leave(code: int) -> NoReturn:
+    """End the process as Python would, but without taking its modules apart first: the kernel does that at once.
+
+    Threads are waited for, exit functions run and what was printed is flushed, in Python's order. Only then the rest is
+    dropped: a tenth of the time of a short command.
+    """
+    getattr(threading, "_shutdown")()  # noqa: B009 - what Python itself calls; it has no public name
+    getattr(atexit, "_run_exitfuncs")()  # noqa: B009
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the reader is gone: there is nobody left to tell
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ exits with the class's ``exit_code``; library users catch the class and read its
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 __all__ = [
@@ -218,6 +217,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("xyz", ["words", "chars"])
     'known: chars, words'
     """
+    import difflib  # only for mistakes
+
     options = sorted(known)
     close = difflib.get_close_matches(name, options, n=1)
     return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(options)

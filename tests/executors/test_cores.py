@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,18 +91,18 @@ def test_auto_takes_physical_cores() -> None:
 
 
 def test_a_quota_below_one_still_gives_a_worker() -> None:
-    machine = replace(BIG, quota=0.2)
+    machine = BIG._replace(quota=0.2)
     assert choose_workers(None, num_shards=9, machine=machine).workers == 1
 
 
 def test_memory_caps_the_number_of_workers() -> None:
-    machine = replace(BIG, free_bytes=5_000_000_000)
+    machine = BIG._replace(free_bytes=5_000_000_000)
     choice = choose_workers(None, num_shards=100, machine=machine, bytes_per_worker=1_000_000_000)
     assert choice == Choice(4, "4 workers: 16 CPUs visible, 8 physical, 5.0 GB free at 1.0 GB each")
 
 
 def test_no_memory_at_all_still_gives_a_worker() -> None:
-    machine = replace(BIG, free_bytes=0)
+    machine = BIG._replace(free_bytes=0)
     assert choose_workers(None, num_shards=9, machine=machine, bytes_per_worker=1).workers == 1
 
 

@@ -6,14 +6,10 @@ another core. This looks at the arguments before click does, so it only guesses:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
-
-from samebits.core import early
 
 __all__ = ["begin_early"]
 
@@ -24,6 +20,11 @@ def begin_early(arguments: Sequence[str]) -> None:
     """Start what ``tokens build -t FILE`` is going to need."""
     if list(arguments[:2]) != ["tokens", "build"]:
         return
+    import hashlib
+    from pathlib import Path
+
+    from samebits.core import early
+
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
     with suppress(OSError):

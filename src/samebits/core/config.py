@@ -14,13 +14,11 @@ Values are looked up in this order: flag, environment variable, TOML file, defau
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union
+from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from samebits.core.digest import digest_of
 from samebits.errors import ConfigError, InputError, did_you_mean
@@ -40,10 +38,10 @@ T = TypeVar("T")
 METADATA_KEY = "samebits"
 TRUE_WORDS = ("1", "true", "yes", "on")
 FALSE_WORDS = ("0", "false", "no", "off")
+_SETTINGS: dict[type, tuple[Setting, ...]] = {}  # by class; see settings_of
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One field of a Config or of RunOptions, as flags, variables and documentation need it."""
 
     name: str
@@ -88,9 +86,14 @@ def option(
 
 
 def settings_of(cls: type) -> tuple[Setting, ...]:
-    """Return the settings of a dataclass in the order of definition."""
-    hints = typing.get_type_hints(cls)
-    return tuple(_setting(field, hints[field.name]) for field in dataclasses.fields(cls))
+    """Return the settings of a dataclass in the order of definition.
+
+    Reading the annotations means compiling each of them, and a command asks six times.
+    """
+    if cls not in _SETTINGS:
+        hints = typing.get_type_hints(cls)
+        _SETTINGS[cls] = tuple(_setting(field, hints[field.name]) for field in dataclasses.fields(cls))
+    return _SETTINGS[cls]
 
 
 def _setting(field: dataclasses.Field[Any], hint: Any) -> Setting:
@@ -177,6 +180,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises:
         InputError: if it is missing or not TOML.
     """
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

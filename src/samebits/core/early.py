@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["begin", "take"]
 
@@ -20,6 +22,8 @@ _BEGUN: dict[str, Future[Any]] = {}
 
 def begin(key: str, make: Callable[[], Any]) -> None:
     """Start making something; the key names its content, so equal keys mean equal things."""
+    from concurrent.futures import Future  # most commands begin nothing
+
     if key in _BEGUN:
         return
     future: Future[Any] = Future()

@@ -22,19 +22,20 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from samebits.core import clock
 from samebits.core.codec import decode
 from samebits.core.events import Observer, ShardDone, StageDone, StageStarted, Warned, ignore
-from samebits.core.executor import Done, Executor, Failed, Handle, Outcome, Task
+from samebits.core.executor import Done, Executor, Failed, Handle, Outcome, Promise, Task
 from samebits.core.place import Place
 from samebits.core.plan import Plan, Shard, ShardTable
-from samebits.core.reduce import Reducer, fold_all
 from samebits.core.store import NoStore, PartStore
 from samebits.errors import NotDeterministic, SamebitsError, ShardFailed, WorkerLost
+
+if TYPE_CHECKING:
+    from samebits.core.reduce import Reducer
 
 __all__ = ["Engine"]
 
@@ -101,6 +102,8 @@ class Engine:
         the bracketing is given by ``fan_in`` alone, so it belongs in Config. It needs a reducer whose accumulator
         is also a valid part.
         """
+        from samebits.core.reduce import fold_all  # most stages fold their parts themselves
+
         parts = (part for _, part in self.map_ordered(stage, task, shards, state=state))
         if fan_in == 1:
             return fold_all(reducer, parts)
@@ -152,7 +155,7 @@ class _Stage:
         self.first_run: dict[int, Done] = {}
         self.halved = False
         self.failing = False
-        self.arrivals: queue.SimpleQueue[tuple[int, Future[Outcome]]] = queue.SimpleQueue()
+        self.arrivals: queue.SimpleQueue[tuple[int, Promise]] = queue.SimpleQueue()
 
     def run(self) -> Iterator[tuple[Shard, Any]]:
         """Hand parts on in order until all are done."""

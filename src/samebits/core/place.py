@@ -8,14 +8,13 @@ where its steps are computed; the engine carries this little port for it, and ``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["Place"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """How a training run is carried out. Any two places give the same bits.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 __all__ = ["NoStore", "PartStore"]
@@ -24,7 +23,6 @@ class PartStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class NoStore:
     """Keeps nothing: a run that cannot be resumed, e.g. a benchmark of the engine itself."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from samebits.core.digest import canonical_json, digest_of_file
 from samebits.core.plan import Plan
 from samebits.data.bad_rows import BadRows
-from samebits.data.files import sync_folder, writing
+from samebits.data.files import remove_tree, sync_folder, writing
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [
@@ -54,7 +53,7 @@ class ArtifactWriter:
         self._known: dict[str, str] = {}
         self._partial = output.with_name(output.name + ".partial")
         with writing(self._partial):
-            shutil.rmtree(self._partial, ignore_errors=True)
+            remove_tree(self._partial)
             self._partial.mkdir(parents=True)
 
     def path(self, name: str) -> Path:
@@ -121,15 +120,15 @@ class ArtifactWriter:
             os.close(descriptor)
         old = self.output.with_name(self.output.name + ".old")
         if self.output.exists():
-            shutil.rmtree(old, ignore_errors=True)  # a run that was killed right here may have left it
+            remove_tree(old)  # a run that was killed right here may have left it
             self.output.rename(old)
         self._partial.rename(self.output)
         sync_folder(self.output.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        remove_tree(old)
 
     def close(self) -> None:
         """Remove what was written and not committed."""
-        shutil.rmtree(self._partial, ignore_errors=True)
+        remove_tree(self._partial)
 
 
 def check_output(output: Path, *, overwrite: bool) -> None:

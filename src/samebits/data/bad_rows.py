@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from samebits.core.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.data.files import writing
@@ -23,7 +21,6 @@ from samebits.errors import ConfigError, TooManyBadRows
 __all__ = ["BadRows", "Limit", "parse_limit"]
 
 HOPELESS_ROWS = 1000
-_to_json = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +107,11 @@ class BadRows:
 
     def add(self, *, source: str, line: int | None, offset: int | None, reason: str) -> None:
         """Take one bad row; ``line`` is one-based, as editors count."""
+        import msgspec  # most inputs have no bad row
+
         row = {"source": source, "line": line, "offset": offset, "reason": reason}
         self._first = self._first or f"{source}, line {line}, byte {offset}: {reason}"
-        self._lines += _to_json(row) + b"\n"
+        self._lines += msgspec.json.encode(row) + b"\n"
         self._num_bad += 1
         self.reasons[reason.partition(":")[0]] += 1
 

@@ -10,22 +10,24 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
 from samebits.data.blocks import READ_BYTES, VerifiedFile, hash_blocks
-from samebits.data.csv_rows import DELIMITERS, CsvStates
+from samebits.data.formats import DELIMITERS
 from samebits.data.listing import Found, list_inputs
 from samebits.data.reading import num_reading_threads
 from samebits.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from samebits.data.csv_rows import CsvStates
 
 __all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
 
@@ -154,12 +156,11 @@ def open_corpus(
     listing = list_inputs(inputs, format_name=format)
     spans = [_spans(found) for found in listing.files]
     here = os.getcwd()  # noqa: PTH109 - asked once: 20 µs a file otherwise
-    with ThreadPoolExecutor(num_reading_threads()) as pool:
-        parts = chain.from_iterable(pool.map(_hash_all, _groups(chain.from_iterable(spans))))
-        sources = tuple(
-            _source(found, list(islice(parts, len(own))), here)
-            for found, own in zip(listing.files, spans, strict=True)
-        )
+    parts = chain.from_iterable(_hashed(_groups(chain.from_iterable(spans))))
+    sources = tuple(
+        _source(found, list(islice(parts, len(own))), here)
+        for found, own in zip(listing.files, spans, strict=True)
+    )
     packed = sum(1 for source in sources if source.compression)
     note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
     return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
@@ -200,6 +201,18 @@ def _groups(spans: Iterable[_Span]) -> Iterator[list[_Span]]:
         yield group
 
 
+def _hashed(groups: Iterable[list[_Span]]) -> Iterator[list[tuple[int, bytes, bytes]]]:
+    """Hash groups of files in order, on as many threads as the run has; one thread is this one."""
+    threads = num_reading_threads()
+    if threads == 1:
+        yield from map(_hash_all, groups)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(_hash_all, groups)
+
+
 def _hash_all(spans: list[_Span]) -> list[tuple[int, bytes, bytes]]:
     return [_hash(span) for span in spans]
 
@@ -208,12 +221,20 @@ def _cuts_records(found: Found) -> bool:
     return found.kind.format in DELIMITERS and not found.kind.compression
 
 
+def _states_of(found: Found) -> CsvStates | None:
+    if not _cuts_records(found):
+        return None
+    from samebits.data.csv_rows import CsvStates
+
+    return CsvStates(DELIMITERS[found.kind.format])
+
+
 def _hash(span: _Span) -> tuple[int, bytes, bytes]:
     """Read a span once: its size, the digests of its blocks, and the states needed to cut it."""
     found = span.found
     digests = []
     size = 0
-    states = CsvStates(DELIMITERS[found.kind.format]) if _cuts_records(found) else None
+    states = _states_of(found)
     try:
         with Path(found.path).open("rb", buffering=0) as file:
             file.seek(span.start)

@@ -23,9 +23,7 @@ from samebits.data.rowblock import RowBlock
 from samebits.errors import InputError, did_you_mean
 from samebits.kernels import csvrows, lines
 
-__all__ = ["DELIMITERS", "CsvFraming", "CsvParser", "CsvStates", "header_of", "read_header", "split_header"]
-
-DELIMITERS = {"csv": ord(","), "tsv": ord("\t")}
+__all__ = ["CsvFraming", "CsvParser", "CsvStates", "header_of", "read_header", "split_header"]
 
 
 class CsvStates:

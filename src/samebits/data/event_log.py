@@ -5,11 +5,10 @@ Written as they come, because a run of a million shards should not hold a millio
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from samebits.core import clock
 from samebits.core.events import Event
@@ -20,18 +19,19 @@ __all__ = ["EventLog", "event_line"]
 
 # Looking at the children takes about a millisecond: rare enough to cost nothing, often enough for a picture.
 SAMPLE_SECONDS = 0.25
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def event_line(event: Event) -> bytes:
     """Return an event as one flat JSON object and a newline."""
     fields: dict[str, Any] = {"event": type(event).__name__, **asdict(event)}
-    return msgspec.json.encode(fields) + b"\n"
+    return _to_json(fields).encode() + b"\n"
 
 
 def _memory_line() -> bytes:
     """Return the memory in use as a line of its own."""
     fields = {"event": "Memory", "at": clock.seconds(), "bytes": memory_of_all()}
-    return msgspec.json.encode(fields) + b"\n"
+    return _to_json(fields).encode() + b"\n"
 
 
 class EventLog:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["COMPRESSIONS", "FORMATS", "SUFFIXES", "FileFormat", "format_of"]
+__all__ = ["COMPRESSIONS", "DELIMITERS", "FORMATS", "SUFFIXES", "FileFormat", "format_of"]
 
 FORMATS: Final = ("txt", "jsonl", "csv", "tsv", "parquet")
 COMPRESSIONS: Final = ("gz", "zst")
+DELIMITERS: Final = {"csv": ord(","), "tsv": ord("\t")}
 SUFFIXES: Final = {
     ".txt": "txt",
     ".jsonl": "jsonl",

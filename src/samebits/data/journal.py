@@ -21,7 +21,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import zlib
 from contextlib import suppress
 from io import BytesIO, FileIO
@@ -32,7 +31,7 @@ from samebits.core import clock
 from samebits.core.codec import decode, encode_pieces
 from samebits.core.digest import canonical_json
 from samebits.core.plan import Plan
-from samebits.data.files import write_atomic, writing
+from samebits.data.files import remove_tree, write_atomic, writing
 from samebits.data.lock import OutputLock
 from samebits.errors import OutputBusy, OutputFailed, PlanMismatch
 
@@ -102,7 +101,7 @@ class Journal:
         for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl"):
             with writing(self.folder):
                 (self.folder / name).unlink(missing_ok=True)
-        shutil.rmtree(checkpoint_folder(self.folder), ignore_errors=True)
+        remove_tree(checkpoint_folder(self.folder))
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
@@ -196,9 +195,9 @@ class Journal:
 def remove_journal(folder: Path) -> None:
     """Remove a journal whose lock is held: the lock last, because from then on the next run may be in the folder."""
     with suppress(OSError):
-        shutil.rmtree(checkpoint_folder(folder), ignore_errors=True)
+        remove_tree(checkpoint_folder(folder))
         for path in sorted(folder.iterdir(), key=lambda path: path.name == "lock"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            remove_tree(path) if path.is_dir() else path.unlink()
         folder.rmdir()
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,6 +81,8 @@ def read_strings(line: bytes, keys: Sequence[str]) -> list[bytes]:
     Raises:
         _Refused: With the reason why the line is bad.
     """
+    import msgspec  # most files hold only lines that the kernel reads
+
     _check_depth(line)
     try:
         found = msgspec.json.decode(line)

@@ -9,14 +9,11 @@ the data to another folder or machine changes nothing.
 from __future__ import annotations
 
 import atexit
-import difflib
 import fcntl
 import glob
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -171,6 +168,9 @@ def _spool_stdin() -> str:
 
     Its lock is held as long as this process lives; what a killed one left is removed by the next.
     """
+    import shutil
+    import tempfile
+
     _sweep_spools()
     descriptor, temporary = tempfile.mkstemp(prefix="samebits-new-")
     fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -185,6 +185,8 @@ def _spool_stdin() -> str:
 
 
 def _sweep_spools() -> None:
+    import tempfile
+
     for path in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), SPOOL + "*")):
         try:
             descriptor = os.open(path, os.O_RDWR)
@@ -241,12 +243,16 @@ def _missing(argument: str) -> InputError:
     except OSError:
         hint = f"there is no folder {folder!r} either"
     else:
+        import difflib  # only for mistakes
+
         close = difflib.get_close_matches(name, siblings, n=1)
         hint = f"did you mean {os.path.join(folder, close[0])!r}?" if close else ""
     return InputError("no such file or folder", path=argument, hint=hint)
 
 
 def _unknown_suffix(argument: str, name: str) -> InputError:
+    import difflib  # only for mistakes
+
     suffix = os.path.splitext(name)[1]
     close = difflib.get_close_matches(suffix, SUFFIXES, n=1) if suffix else []
     guess = f"did you mean {close[0]!r}? " if close else ""

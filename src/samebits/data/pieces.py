@@ -68,7 +68,6 @@ class Framing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class LineFraming:
     """A record is a line; there is one state only."""
 

@@ -20,9 +20,8 @@ from itertools import chain
 from samebits.core.plan import Shard
 from samebits.data.blocks import VerifiedFile
 from samebits.data.corpus import Corpus, Source
-from samebits.data.csv_rows import DELIMITERS, CsvFraming, CsvParser, header_of, read_header, split_header
+from samebits.data.formats import DELIMITERS
 from samebits.data.json_rows import JsonParser
-from samebits.data.parquet_rows import parquet_blocks
 from samebits.data.parse import PieceParser, TextParser
 from samebits.data.pieces import Framing, LineFraming, Piece, read_cell
 from samebits.data.rowblock import BadRow, RowBlock, TextColumn
@@ -112,6 +111,8 @@ def _read_json(reading: _Reading) -> Iterator[RowBlock]:
 
 def _read_csv(reading: _Reading) -> Iterator[RowBlock]:
     """Take the header from the start of the file, whichever shard this is, and leave it out of the rows."""
+    from samebits.data.csv_rows import CsvFraming, CsvParser, header_of, read_header, split_header
+
     source, max_line_bytes = reading.source, reading.max_line_bytes
     framing = CsvFraming(DELIMITERS[source.format], source.states or b"\0")
     pieces = reading.pieces(framing)
@@ -134,6 +135,8 @@ def _read_csv(reading: _Reading) -> Iterator[RowBlock]:
 
 
 def _read_parquet(reading: _Reading) -> Iterator[RowBlock]:
+    from samebits.data.parquet_rows import parquet_blocks
+
     return parquet_blocks(
         reading.file,
         reading.shard.start,

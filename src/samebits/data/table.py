@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
-from samebits.kernels.countlines import count_lines
 
 __all__ = ["Ranked", "write_counts", "write_table"]
 
@@ -43,6 +42,8 @@ def write_counts(out: ArtifactWriter, name: str, ranked: Ranked, *, key: str) ->
         rows = ranked.top(len(ranked.order))
         write_table(out, name, {key: [ngram for ngram, _ in rows], "count": ranked.counts[ranked.order]})
         return
+    from samebits.kernels.countlines import count_lines
+
     data = count_lines(ranked.keys, ranked.offsets, ranked.counts, ranked.order, key.encode(), b"count")
     out.write_bytes(name, data.tobytes())
 
@@ -58,6 +59,9 @@ def write_table(
 
 
 def _write_jsonl(out: ArtifactWriter, name: str, columns: Mapping[str, Any]) -> None:
+    if not len(next(iter(columns.values()), ())):
+        out.write_bytes(name, b"")
+        return
     import msgspec
 
     row = msgspec.defstruct("Row", list(columns))

@@ -7,20 +7,18 @@ with 64 CPUs would start 64 workers and be slower for it.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
+from typing import NamedTuple
 
 __all__ = ["Choice", "Machine", "choose_workers", "look_at_machine"]
 
 CGROUP = Path("/sys/fs/cgroup")
+TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/"
 MEMORY_SHARE = 0.8  # of what is free; the rest is for the page cache and for everybody else
 NO_LIMIT = 1 << 60  # cgroup v1 writes a huge number when there is no limit
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """What this process may use.
 
     Attributes:
@@ -36,8 +34,7 @@ class Machine:
     free_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A number of workers and the sentence that explains it."""
 
     workers: int
@@ -46,13 +43,45 @@ class Choice:
 
 def look_at_machine(cgroup: Path = CGROUP, proc: Path = Path("/proc")) -> Machine:
     """Read affinity, container limits and free memory."""
-    visible = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
-    physical = min(visible, psutil.cpu_count(logical=False) or visible)
-    free = psutil.virtual_memory().available
+    visible, physical = _cpus()
+    free = _free_bytes()
     limit = _memory_left(cgroup, proc)
     return Machine(
         visible, max(1, physical), _cpu_quota(cgroup, proc), min(free, limit) if limit is not None else free
     )
+
+
+def _cpus() -> tuple[int, int]:
+    """Count the CPUs of the affinity mask, and the cores among them by the sets of hyper-threads that Linux lists.
+
+    psutil knows both on other systems; loading it costs 30 ms, a tenth of a short command.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        numbers = os.sched_getaffinity(0)
+        cores = {_siblings(number) for number in numbers}
+        if None not in cores:
+            return len(numbers), len(cores)
+    import psutil
+
+    visible = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
+    return visible, min(visible, psutil.cpu_count(logical=False) or visible)
+
+
+def _siblings(number: int) -> str | None:
+    folder = Path(TOPOLOGY.format(number))
+    return _read(folder / "core_cpus_list") or _read(
+        folder / "thread_siblings_list"
+    )  # the second is the older name
+
+
+def _free_bytes() -> int:
+    """Return the memory that can be had without swapping."""
+    for line in (_read(Path("/proc/meminfo")) or "").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def choose_workers(

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sys
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from samebits.core.machine import cpu, simd
@@ -56,7 +56,7 @@ def worker_environment() -> dict[str, Any]:
 
 def _kernels_digest() -> str:
     """Digest names and bytes of the compiled kernels; they are a few megabytes."""
-    folder = resources.files("samebits") / "kernels"
+    folder = Path(__file__).parent.parent / "kernels"
     total = hashlib.sha256()
     for item in sorted(folder.iterdir(), key=lambda item: item.name):
         if item.name.endswith(".so"):

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Task
+from samebits.core.executor import Handle, Outcome, Promise, Task
 from samebits.core.plan import Shard
 from samebits.executors import ExecutorOptions
 from samebits.executors.worker import run_shard
 
 __all__ = ["SerialExecutor"]
+
+
+class _Kept:
+    """A promise that is kept when it is given."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+
+    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
+        fn(self)
+
+    def exception(self) -> None:
+        return None
+
+    def result(self) -> Outcome:
+        return self._outcome
 
 
 class SerialExecutor:
@@ -25,11 +41,9 @@ class SerialExecutor:
         """Keep the state where it is."""
         return Handle(value=state)
 
-    def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
-        """Run the shard now and return a future that is done."""
-        future: Future[Outcome] = Future()
-        future.set_result(run_shard(task, shard, handle.value, worker="serial", encoded=False))
-        return future
+    def submit(self, task: Task, shard: Shard, handle: Handle) -> Promise:
+        """Run the shard now."""
+        return _Kept(run_shard(task, shard, handle.value, worker="serial", encoded=False))
 
     def recover(self, workers: int) -> None:
         """Do nothing: this thread cannot be lost."""

@@ -12,7 +12,7 @@ from tests.jobs.langid.helpers import golden_rows, train, write_rows
 from samebits import langid
 from samebits.data.rows import TextColumn
 from samebits.errors import ConfigError, InputError, TooManyBadRows
-from samebits.jobs.langid import features
+from samebits.jobs.langid import constants
 
 TEXTS = {"en": ["good morning", "the house by the river"], "de": ["guten Morgen", "das Haus am Fluss"]}
 
@@ -38,7 +38,7 @@ def test_contributions_add_up_to_the_lead(model: langid.LangidModel) -> None:
     scores, _ = next(model._scores(langid_column(text)))
     names = model.languages
     lead = int(scores[0, names.index(found["label"])]) - int(scores[0, names.index(found["against"])])
-    assert found["lead_bits"] * features.UNITS_PER_BIT == lead
+    assert found["lead_bits"] * constants.UNITS_PER_BIT == lead
     assert sum(item.bits for item in found["features"]) == found["lead_bits"]
 
 

@@ -22,14 +22,8 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard
 from samebits.jobs.langid.config import LangidConfig
-from samebits.jobs.langid.features import (
-    CONSTANTS,
-    TEMPERATURE_SHIFT,
-    UNITS_PER_BIT,
-    Features,
-    derive,
-    powers_of_two,
-)
+from samebits.jobs.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
+from samebits.jobs.langid.features import Features, derive, powers_of_two
 from samebits.jobs.langid.gather import Rows
 from samebits.jobs.langid.ledger import SUSPECT, Ledger
 from samebits.jobs.langid.report import make_report

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from samebits.jobs.langid.features import CONSTANTS
+from samebits.jobs.langid.constants import CONSTANTS
 from samebits.jobs.langid.tables import unicode_version
 
 __all__ = ["default_folder", "sample_rows"]

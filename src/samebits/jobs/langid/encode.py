@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from samebits.core.plan import Shard
 from samebits.data.rows import BadRow, TextColumn
 from samebits.jobs.langid.config import MOST_POINTS, LangidConfig
-from samebits.jobs.langid.punkt import split_by_punkt
 from samebits.jobs.langid.sources import LabelledBlock, Sources, iter_labelled
 from samebits.jobs.langid.tables import load_tables, script_number
 from samebits.kernels.langid_encode import encode_rows
-from samebits.kernels.langid_fold import fold_rows
-from samebits.kernels.langid_sentences import split_sentences
 from samebits.kernels.langid_words import Vocabulary
 
 __all__ = ["EncodeShard"]
@@ -66,8 +63,12 @@ class EncodeShard:
             return block.text, rows, rows
         text = block.text
         if self.config.sentences == "punkt":
+            from samebits.jobs.langid.punkt import split_by_punkt
+
             rows, starts, stops = split_by_punkt(text)
         else:
+            from samebits.kernels.langid_sentences import split_sentences
+
             rows, starts, stops = split_sentences(load_tables(), text.buffer, text.starts, text.stops)
         first = np.searchsorted(rows, rows, side="left")
         return TextColumn(text.buffer, starts, stops), rows, np.arange(len(rows), dtype=np.int64) - first
@@ -76,6 +77,8 @@ class EncodeShard:
 def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Part:
     """Encode texts: tokens, lengths (tokens per row), words, identities, and which rows have nothing left."""
     if config.mode == "backoff":
+        from samebits.kernels.langid_fold import fold_rows
+
         folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
         return {
             **_words(folded["words"], folded["word_stops"]),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,7 @@ from samebits.kernels.langid_dict import first_rows
 __all__ = ["ExactResult", "train_exact"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExactResult:
+class ExactResult(NamedTuple):
     """What training gives: the dictionary, one report per cycle, and the last scores of the kept rows."""
 
     words: WordCounts
@@ -31,8 +29,7 @@ class ExactResult:
     second: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scores:
+class _Scores(NamedTuple):
     top: NDArray[np.int32]
     first: NDArray[np.float64]
     second: NDArray[np.float64]

@@ -15,29 +15,17 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.jobs.langid.constants import CONSTANTS, NUM_GROUPS, VALUE_SHIFT
 from samebits.jobs.langid.stages import WordCounts
 from samebits.kernels.langid_features import count_features, log2_fixed
 from samebits.kernels.langid_score import Scorer
 
 __all__ = [
-    "CONSTANTS",
-    "NUM_GROUPS",
-    "TEMPERATURE_SHIFT",
-    "UNITS_PER_BIT",
     "Features",
     "derive",
     "group_numbers",
     "powers_of_two",
 ]
-
-NUM_GROUPS = 5  # n-grams of 1, 2, 3, 4 letters, and the word
-# One row a group: 1 / alpha, weight.
-CONSTANTS = np.array([[64, 4], [64, 1], [8, 1], [8, 2], [16, 8]], np.int64)
-UNITS_PER_BIT = 64
-VALUE_SHIFT = 4  # logs are in 1/1024 bit, values in 1/64 bit
-TEMPERATURE_SHIFT = (
-    11  # probabilities halve with every 2**11 / 64 = 32 bits behind: overlapping n-grams count double
-)
 
 
 @dataclass(frozen=True, slots=True)

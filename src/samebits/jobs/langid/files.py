@@ -7,18 +7,20 @@ merge, export and overlap need). Backoff models also have ``keys.npy``, ``key_si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.artifact import Artifact, ArtifactWriter, open_artifact
 from samebits.errors import ArtifactCorrupt, InputError
-from samebits.jobs.langid.features import CONSTANTS, NUM_GROUPS, TEMPERATURE_SHIFT, Features
+from samebits.jobs.langid.constants import CONSTANTS, NUM_GROUPS, TEMPERATURE_SHIFT
 from samebits.jobs.langid.stages import WordCounts
 from samebits.jobs.langid.tables import unicode_version
+
+if TYPE_CHECKING:
+    from samebits.jobs.langid.features import Features
 
 __all__ = ["JOBS", "ModelFiles", "read_model", "write_model"]
 
@@ -26,8 +28,7 @@ FORMAT = "langid.v1"
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
+class ModelFiles(NamedTuple):
     """A model as arrays; ``features`` has no counts of its own (they follow from the words)."""
 
     mode: str
@@ -136,6 +137,8 @@ def _counted(artifact: Artifact, num_languages: int) -> WordCounts:
 
 
 def _features(artifact: Artifact, num_languages: int) -> Features:
+    from samebits.jobs.langid.features import Features
+
     keys, languages = artifact.array("keys.npy"), artifact.array("value_languages.npy")
     values, floors = artifact.array("values.npy"), artifact.array("floors.npy")
     stops = _stops(artifact, "key_sizes.npy", len(values))

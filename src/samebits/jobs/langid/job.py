@@ -17,7 +17,6 @@ from samebits.jobs.langid.exact import train_exact
 from samebits.jobs.langid.files import write_model
 from samebits.jobs.langid.gather import SPILL, Rows, gather
 from samebits.jobs.langid.ledger import Ledger
-from samebits.jobs.langid.punkt import punkt_digest
 from samebits.jobs.langid.sources import iter_labelled, open_sources
 from samebits.jobs.langid.tables import script_number
 
@@ -41,6 +40,8 @@ class LangidJob:
         sources = open_sources(config.inputs, config.eval, input_format=config.input_format)
         digest = sources.digest
         if config.sentences == "punkt":
+            from samebits.jobs.langid.punkt import punkt_digest
+
             digest = digest_of([digest, punkt_digest()])
         names = sources.corpus.names
         return Plan(

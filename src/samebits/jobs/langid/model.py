@@ -20,12 +20,8 @@ from numpy.typing import NDArray
 from samebits.data.rows import TextColumn
 from samebits.jobs.langid.backoff import blocks
 from samebits.jobs.langid.config import MOST_POINTS
-from samebits.jobs.langid.features import (
-    NUM_GROUPS,
-    UNITS_PER_BIT,
-    Features,
-    powers_of_two,
-)
+from samebits.jobs.langid.constants import NUM_GROUPS, UNITS_PER_BIT
+from samebits.jobs.langid.features import Features, powers_of_two
 from samebits.jobs.langid.files import ModelFiles, read_model
 from samebits.jobs.langid.tables import load_tables, script_number
 from samebits.kernels.langid_dict import score_rows

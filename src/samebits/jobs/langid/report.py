@@ -6,8 +6,7 @@ of a pair is the share of their rows taken for the other, and the mean is over p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,7 @@ __all__ = ["Confusion", "confusion_of", "make_report"]
 DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(NamedTuple):
     """How many rows of language ``true`` were taken for ``predicted``: one entry per pair that occurs, sorted."""
 
     true: NDArray[np.int64]

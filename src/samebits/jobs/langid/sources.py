@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +18,6 @@ from samebits.core.plan import Shard, ShardTable
 from samebits.data.corpus import Corpus, open_corpus
 from samebits.data.rows import BadRow, RowBlock, TextColumn, iter_rows
 from samebits.errors import ConfigError, InputError
-from samebits.kernels.langid_sentences import split_labels
 
 __all__ = ["CELL_BYTES", "LabelledBlock", "Sources", "iter_labelled", "open_sources"]
 
@@ -48,8 +47,7 @@ class Sources:
         return self.corpus.shards()
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledBlock:
+class LabelledBlock(NamedTuple):
     """Some rows of a shard: text and label columns, line numbers, and the bookkeeping of a RowBlock."""
 
     text: TextColumn
@@ -103,6 +101,8 @@ def iter_labelled(
 
 
 def _from_label_lines(block: RowBlock) -> LabelledBlock:
+    from samebits.kernels.langid_sentences import split_labels
+
     line = block.columns["text"]
     ends = split_labels(line.buffer, line.starts, line.stops, LABEL_PREFIX)
     starts = line.starts + len(LABEL_PREFIX)
@@ -133,6 +133,8 @@ def _take(column: TextColumn, rows: NDArray[np.bool_]) -> TextColumn:
 
 
 def _json_block(sources: Sources, shard: Shard) -> LabelledBlock:
+    import msgspec
+
     source = sources.corpus.sources[shard.source]
     lines = [column for block in iter_rows(sources.corpus, shard, ("text",)) for column in _raw_lines(block)]
     try:

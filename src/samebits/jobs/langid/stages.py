@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ __all__ = [
 ROWS_PER_SHARD = 32_768
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRows:
+class TokenRows(NamedTuple):
     """Rows as word numbers; ``of`` cuts out a range with stops from 0."""
 
     tokens: NDArray[np.uint32]
@@ -44,8 +43,7 @@ class TokenRows:
         return self.tokens[first : first + (int(stops[-1]) if len(stops) else 0)], stops
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
+class WordCounts(NamedTuple):
     """For each word its languages, in order of first use, and how often: entries ``stops[w-1]:stops[w]``."""
 
     stops: NDArray[np.int64]

@@ -1,0 +1,62 @@
+"""What a command loads and how it ends: both are most of the time of a short one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Each of these costs a start between 2 and 150 ms, and a training from JSON lines on one worker uses none of them.
+NOT_NEEDED = (
+    *("asyncio", "concurrent.futures", "csv", "dask", "distributed", "email", "http", "importlib.metadata", "loky"),
+    *("logging", "msgspec", "multiprocessing", "psutil", "pyarrow", "random", "ray", "rich", "shutil", "socket", "ssl"),
+    *("subprocess", "tempfile", "threadpoolctl", "tokenizers", "tomllib", "torch", "zipfile"),
+    *("samebits.core.reduce", "samebits.data.csv_rows", "samebits.data.parquet_rows", "samebits.jobs.langid.backoff"),
+    *("samebits.jobs.langid.features", "samebits.kernels.langid_score"),
+)  # fmt: skip
+PROGRAM = """
+import atexit, sys, threading, time
+from samebits.__main__ import main
+atexit.register(lambda: print("|".join(sorted(sys.modules)), end=""))
+threading.Thread(target=lambda: (time.sleep(0.05), print("thread"))).start()
+main()
+"""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    lines = [{"text": "good morning", "lang": "en"}, {"text": "guten Morgen", "lang": "de"}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_training_from_json_lines_loads_only_what_it_uses(rows: Path, tmp_path: Path) -> None:
+    done = run(
+        "langid", "train", str(rows), "-o", str(tmp_path / "model"), "--mode", "exact", "-q", "-w", "1"
+    )
+    loaded = done.stdout.removeprefix("thread\n").split("|")
+    assert "samebits.jobs.langid.exact" in loaded
+    assert [name for name in NOT_NEEDED if name in loaded] == []
+
+
+def test_a_command_waits_for_threads_then_runs_exit_functions_and_flushes(rows: Path, tmp_path: Path) -> None:
+    done = run("langid", "train", str(rows), "-o", str(tmp_path / "model"), "-q")
+    assert done.stdout.startswith("thread\n")
+    assert done.stdout.endswith("|zlib")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_exit_code_of_a_failed_command_survives(tmp_path: Path) -> None:
+    done = run("langid", "train", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "model"))
+    assert done.returncode == 1
+    assert "no such file" in done.stderr
