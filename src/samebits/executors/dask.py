@@ -6,7 +6,7 @@ workers once and fetched by newcomers from their peers; if every copy was lost, 
 
 When a worker dies, Dask fails everything that was queued on it. Workers write down what they have in hand (``hands``), so
 that only those shards count as lost with it; the others only waited. Where no folder is shared, those submitted first, as
-many as the worker has threads, are taken to have been in its hands.
+many as the worker has threads, are taken to have been in its hands. Short shards share a task of Dask (``together``).
 
 A watch thread asks the scheduler once a second for the workers' last signs of life. A worker without any for
 ``stall_timeout`` is taken out (killed, if it is ours); a scheduler that does not answer, or has no worker left, for as
@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import count
 from typing import Any
 
 from samebits.core.executor import Handle, Outcome, Task
@@ -38,14 +39,15 @@ from samebits.executors.cluster import (
     clean_up,
     look,
     make_order,
-    open_answer,
     packed_state,
     tick,
     work,
 )
+from samebits.executors.flights import Flight, Flights
 from samebits.executors.hands import shards_in_hand
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked, kill
+from samebits.executors.together import Departures
 
 try:
     dask: Any = import_module("dask")  # Any: its classes are typed, their constructors are not
@@ -83,16 +85,6 @@ class _Published:
     future: Any = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Flight:
-    """A shard that was submitted; ``number`` counts submissions."""
-
-    number: int
-    shard: Shard
-    uses: tuple[_Published, _Published]
-    result: Future[Outcome]
-
-
 class DaskExecutor:
     """Shards as tasks of Dask."""
 
@@ -107,15 +99,14 @@ class DaskExecutor:
         self._run_folder = None if options.address else RunFolder()
         self._cluster: Any = None
         self._client: Any = None
-        self._lost: ClusterLost | None = None
-        self._lock = threading.Lock()  # guards _flights: they end in two threads
-        self._flights: dict[str, tuple[_Flight, Any]] = {}
-        self._num_keys = 0
+        self._keys = count(1)  # two threads take from it
+        self._futures: dict[str, Any] = {}
         self._bare_losses = 0
-        self._sent: tuple[Task, _Published] | None = None
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
+        self._flights = Flights("Dask", options.address, self._order, self._published)
+        self._departures = Departures()
         try:
             self._connect()
             self.workers = options.workers or self._num_threads()
@@ -123,7 +114,7 @@ class DaskExecutor:
         except BaseException:
             self.close(cancel=True)
             raise
-        for target in (self._collect, self._watch):
+        for target in (self._send, self._collect, self._watch):
             threading.Thread(target=target, name=f"samebits-dask-{target.__name__}", daemon=True).start()
 
     def _connect(self) -> None:
@@ -137,7 +128,7 @@ class DaskExecutor:
                 if not address:
                     self._cluster = self._start_cluster()
                 self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
-            except (OSError, TimeoutError, ValueError) as error:
+            except (OSError, TimeoutError, ValueError, RuntimeError) as error:
                 hint = "dask scheduler starts one and prints its address; docs/guides/cluster.md shows how"
                 raise ClusterLost(
                     f"no Dask scheduler answers at {address or 'this machine'}: {error}", hint=hint
@@ -186,8 +177,7 @@ class DaskExecutor:
         return Handle(value=self._published(packed_state(state)))
 
     def _published(self, data: bytes) -> _Published:
-        self._num_keys += 1
-        return _Published(f"{self._order.token}-{self._num_keys}", data)
+        return _Published(f"{self._order.token}-{next(self._keys)}", data)
 
     def _scattered(self, published: _Published) -> Any:
         if published.future is None:
@@ -196,32 +186,29 @@ class DaskExecutor:
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
-        result: Future[Outcome] = Future()
-        try:
-            if self._lost is not None:
-                raise self._lost
-            if self._sent is None or self._sent[0] is not task:
-                self._sent = (task, self._published(packed_state((self._order, task))))
-            self._start(_Flight(self._num_keys, shard, (self._sent[1], handle.value), result))
-        except SamebitsError as error:
-            result.set_exception(error)
-        except Exception as error:
-            result.set_exception(self._lost or WorkerLost(f"Dask did not take the shard: {error}"))
-        return result
+        return self._flights.take_off(task, shard, handle.value, self._departures.add)
 
-    def _start(self, flight: _Flight) -> None:
-        self._num_keys += 1
-        task, state = flight.uses
-        key = f"samebits-{self._order.token}-{self._num_keys}"
+    def _send(self) -> None:
+        for group in self._departures.groups():
+            try:
+                self._start(group)
+            except Exception as error:
+                for flight in group:
+                    self._flights.refused(flight, error)
+
+    def _start(self, group: tuple[Flight, ...]) -> None:
+        task, state = group[0].task, group[0].state
+        key = f"samebits-{self._order.token}-{next(self._keys)}"
+        shards = tuple(flight.shard for flight in group)
         future = self._client.submit(
-            *(_run, task.key, state.key, self._scattered(task), self._scattered(state), flight.shard),
+            *(_run, task.key, state.key, self._scattered(task), self._scattered(state), shards),
             key=key,
             retries=0,
             pure=False,
             fifo_timeout=0,  # what is submitted first runs first, however close together
         )
-        with self._lock:
-            self._flights[key] = (flight, future)
+        self._futures[key] = future
+        self._flights.put(key, group)
         future.add_done_callback(self._finished.put)
 
     def _collect(self) -> None:
@@ -243,57 +230,54 @@ class DaskExecutor:
         except Exception:  # a worker died with an answer: one by one, so that it costs the others nothing
             answers = [None] * len(finished)
         for future, answer in zip(finished, answers, strict=True):
-            self._end(future, partial(_answer_of, future, answer))
-        lost: dict[str, list[tuple[_Flight, Any]]] = {}
+            self._end(future, answer)
+        lost: dict[Any, dict[int, tuple[Flight, ...]]] = {}
         for future in batch:
+            self._futures.pop(future.key, None)
             error = future.exception() if future.status == "error" else None
-            if isinstance(error, distributed.KilledWorker) and (flight := self._pop(future.key)) is not None:
-                lost.setdefault(error.last_worker.address, []).append((flight, error))
+            if isinstance(error, distributed.KilledWorker):
+                groups = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
+                groups[int(future.key.rpartition("-")[2])] = self._flights.pop(future.key)
             elif future.status != "finished":
-                self._end(future, partial(_answer_of, future))
-        for flights in lost.values():
-            self._blame(flights)
+                self._end(future, None)
+        for (worker, threads), groups in lost.items():
+            self._blame(worker, threads, [groups[number] for number in sorted(groups)])
 
-    def _blame(self, flights: list[tuple[_Flight, Any]]) -> None:
-        """Tell the shards a dead worker had in hand from those that only waited for it."""
-        flights.sort(key=lambda pair: pair[0].number)
-        worker = flights[0][1].last_worker
-        hands = shards_in_hand(self._order.spool, lambda address: address == worker.address)
+    def _blame(self, worker: str, threads: int, groups: list[tuple[Flight, ...]]) -> None:
+        """Tell the shards a dead worker had in hand from those that only waited for it; groups are as submitted."""
+        self._departures.part()
+        hands = shards_in_hand(self._order.spool, lambda address: address == worker)
         if hands is None:
-            hands = {flight.shard.index for flight, _ in flights[: max(1, worker.nthreads)]}
-        reason = f"the worker {worker.address} died"
-        for flight, _ in flights:
+            hands = {flight.shard.index for group in groups[: max(1, threads)] for flight in group}
+        reason = f"the worker {worker} died"
+        for flight in (flight for group in groups for flight in group):
             index = flight.shard.index if flight.shard.index in hands else None
             flight.result.set_exception(WorkerLost(reason, shard=index, reason=reason))
 
-    def _pop(self, key: str) -> _Flight | None:
-        with self._lock:
-            return self._flights.pop(key, (None, None))[0]
-
-    def _end(self, future: Any, fetch: Any) -> None:
-        """Resolve the future the engine waits for: an exception that got away here would make it wait for ever."""
-        flight = self._pop(future.key)
-        if flight is None:
-            return  # ended already, as lost
+    def _end(self, future: Any, answers: list[bytes] | None) -> None:
+        """Land a group; answers that are not here are fetched, and Dask may be computing them a second time."""
+        group, error = self._flights.pop(future.key), None
         try:
-            outcome = open_answer(fetch(), flight.shard)
-        except SamebitsError as error:
-            flight.result.set_exception(error)
-        except BaseException as error:
-            flight.result.set_exception(self._why_gone(flight, error))
-        else:
-            self._bare_losses = 0
-            flight.result.set_result(outcome)
+            if group and answers is None:
+                answers = future.result(timeout=START_SECONDS)
+        except BaseException as caught:
+            error = caught
+        for number, flight in enumerate(group):
+            done = self._flights.land(flight, partial(_answer, answers, number, error), self._why_gone)
+            if done is not None:
+                self._bare_losses = 0
+                self._departures.learn(flight, done.seconds)
 
-    def _why_gone(self, flight: _Flight, error: BaseException) -> SamebitsError:
+    def _why_gone(self, flight: Flight, error: BaseException) -> SamebitsError:
         """Explain a shard that Dask has cancelled or forgotten: the scheduler went, or all copies of its state."""
-        if self._lost is None and self._client.status != "running":
-            self._lost = self._cluster_lost("the connection to the scheduler broke")
-        if self._lost is not None:
-            return self._lost
-        if any(published.future is not None for published in flight.uses):
+        if self._client.status != "running":
+            self._flights.give_up("the connection to the scheduler broke")
+        if self._flights.lost is not None:
+            return self._flights.lost
+        self._departures.part()
+        if any(published.future is not None for published in (flight.task, flight.state)):
             self._bare_losses += 1  # the first to hear of it
-        for published in flight.uses:
+        for published in (flight.task, flight.state):
             published.future = None
         blamed = flight.shard.index in self._hands_of_the_dead() or self._bare_losses > FREE_LOSSES
         reason = "all workers died" if blamed else f"{type(error).__name__}: {error}"
@@ -307,13 +291,6 @@ class DaskExecutor:
             return set()
         return shards_in_hand(self._order.spool, lambda address: address not in alive) or set()
 
-    def _cluster_lost(self, what: str) -> ClusterLost:
-        where = self._options.address or "this machine"
-        return ClusterLost(
-            f"the Dask cluster at {where} is lost: {what}",
-            hint="start it again; finished parts are kept, the same command goes on",
-        )
-
     def _watch(self) -> None:
         """Look for workers and schedulers that show no sign of life; count ticks, because clocks differ."""
         patience = self._options.stall_timeout
@@ -326,11 +303,11 @@ class DaskExecutor:
             except Exception:
                 silent += 1
                 if self._client.status != "running" or silent * CONNECT_SECONDS > patience:
-                    self._give_up("the scheduler does not answer")
+                    self._flights.give_up("the scheduler does not answer")
                 continue
             empty = 0 if workers else empty + 1
             if empty * WATCH_SECONDS > (patience if self._cluster is None else max(patience, START_SECONDS)):
-                self._give_up("it has no workers")
+                self._flights.give_up("it has no workers")
             ticks = {name: tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
             for name, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > patience:
@@ -346,15 +323,6 @@ class DaskExecutor:
         with suppress(Exception):
             self._client.run_on_scheduler(_forget_worker, address=worker)
 
-    def _give_up(self, what: str) -> None:
-        """Fail everything in the air, and everything that will be submitted."""
-        self._lost = self._lost or self._cluster_lost(what)
-        with self._lock:
-            flights = [flight for flight, _ in self._flights.values()]
-            self._flights.clear()
-        for flight in flights:
-            flight.result.set_exception(self._lost)
-
     def recover(self, workers: int) -> None:
         """Go on with fewer workers; Dask replaces lost ones itself."""
         if workers < self.workers and self._cluster is not None:
@@ -366,10 +334,11 @@ class DaskExecutor:
         if self._closed.is_set():
             return
         self._closed.set()
+        self._departures.close()
         self._finished.put(None)
         with suppress(Exception):
-            if self._client is not None and cancel and self._lost is None:
-                self._client.cancel([future for _, future in self._flights.values()], force=True)
+            if self._client is not None and cancel and self._flights.lost is None:
+                self._client.cancel(list(dict(self._futures).values()), force=True)
         if self._cluster is not None:  # killed: a polite goodbye waits for stopped ones
             for nanny in list(self._cluster.workers.values()):
                 nanny.close_gracefully()  # it starts no other
@@ -386,13 +355,15 @@ class DaskExecutor:
             self._run_folder.remove()
 
 
-def _run(task_key: str, state_key: str, task: bytes, state: bytes, shard: Shard) -> bytes:
-    return work((task_key, lambda: task), (state_key, lambda: state), shard, distributed.get_worker().address)
+def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
+    worker = distributed.get_worker().address
+    return [work((task_key, lambda: task), (state_key, lambda: state), shard, worker) for shard in shards]
 
 
-def _answer_of(future: Any, answer: bytes | None = None) -> bytes:
-    """Return an answer that is here, fetch it, or raise what became of it; Dask may be computing it a second time."""
-    return future.result(timeout=START_SECONDS) if answer is None else answer
+def _answer(answers: list[bytes] | None, number: int, error: BaseException | None) -> bytes:
+    if answers is None:
+        raise error or LookupError("no answer")
+    return answers[number]
 
 
 async def _forget_worker(address: str, dask_scheduler: Any = None) -> None:

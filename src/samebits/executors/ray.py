@@ -28,7 +28,7 @@ from typing import Any
 
 from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
-from samebits.errors import ClusterLost, ConfigError, MissingExtra, SamebitsError, WorkerLost
+from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.caps import THREAD_CAPS
 from samebits.executors.cluster import (
@@ -37,11 +37,11 @@ from samebits.executors.cluster import (
     clean_up,
     look,
     make_order,
-    open_answer,
     packed_state,
     tick,
     work,
 )
+from samebits.executors.flights import Flight, Flights
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked
 
@@ -78,13 +78,10 @@ class RayExecutor:
         self._environment = dict(os.environ)
         self._joined = ray.is_initialized()  # by the user's own program: then it stays when this run ends
         self._run_folder = None if options.address or self._joined else _short_folder()
-        self._lost: ClusterLost | None = None
-        self._lock = threading.Lock()  # guards _flights: they end in several threads
-        self._flights: dict[Any, tuple[Shard, Future[Outcome]]] = {}
         self._num_keys = 0
-        self._sent: tuple[Task, tuple[str, Any]] | None = None
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
+        self._flights = Flights("Ray", options.address, self._order, self._put)
         try:
             if not self._joined:
                 self._connect()
@@ -142,7 +139,7 @@ class RayExecutor:
                 name: ray.get(ref, timeout=LOOK_SECONDS) for name, ref in sorted(refs.items())
             }
         except exceptions.GetTimeoutError as error:
-            raise self._cluster_lost(f"a node does not answer within {LOOK_SECONDS:.0f} s") from error
+            raise self._flights.cluster_lost(f"a node does not answer within {LOOK_SECONDS:.0f} s") from error
         except exceptions.RayError as error:
             raise ClusterLost(
                 f"a node of the Ray cluster cannot run samebits: {str(error).strip().splitlines()[-1]}",
@@ -155,64 +152,34 @@ class RayExecutor:
         return Handle(value=self._put(packed_state(state)))
 
     def _put(self, data: bytes) -> tuple[str, Any]:
-        if self._lost is not None:
-            raise self._lost
+        if self._flights.lost is not None:
+            raise self._flights.lost
         self._num_keys += 1
         return f"{self._order.token}-{self._num_keys}", ray.put(data)
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
-        result: Future[Outcome] = Future()
-        try:
-            if self._lost is not None:
-                raise self._lost
-            if self._sent is None or self._sent[0] is not task:
-                self._sent = (task, self._put(packed_state((self._order, task))))
-            # in a list, so that a worker fetches them when it does not have them yet, not for every shard
-            ref = self._run.remote([self._sent[1], handle.value], shard, self._board)
-        except SamebitsError as error:
-            result.set_exception(error)
-        except Exception as error:
-            result.set_exception(self._lost or WorkerLost(f"Ray did not take the shard: {error}"))
-        else:
-            with self._lock:
-                self._flights[ref] = (shard, result)
-            ref.future().add_done_callback(lambda done: self._end(ref, done))
-        return result
+        return self._flights.take_off(task, shard, handle.value, self._start)
+
+    def _start(self, flight: Flight) -> None:
+        # in a list, so that a worker fetches them when it does not have them yet, not for every shard
+        ref = self._run.remote([flight.task, flight.state], flight.shard, self._board)
+        self._flights.put(ref, (flight,))
+        ref.future().add_done_callback(lambda done: self._end(ref, done))
 
     def _end(self, ref: Any, done: Future[bytes]) -> None:
-        """Resolve the future the engine waits for: an exception that got away here would make it wait for ever."""
-        with self._lock:
-            shard, result = self._flights.pop(ref, (None, None))
-        if shard is None or result is None:
-            return  # ended already, as lost
-        try:
-            outcome = open_answer(done.result(), shard)
-        except SamebitsError as error:
-            result.set_exception(error)
-        except BaseException as error:
-            result.set_exception(self._explain(shard, error))
-        else:
-            result.set_result(outcome)
+        for flight in self._flights.pop(ref):
+            self._flights.land(flight, done.result, self._explain)
 
-    def _explain(self, shard: Shard, error: BaseException) -> BaseException:
-        if self._lost is not None:
-            return self._lost
+    def _explain(self, flight: Flight, error: BaseException) -> BaseException:
         if isinstance(error, DEATHS):
             reason = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}.get(
                 type(error).__name__, "its process ended"
             )
-            return WorkerLost(f"a worker died ({reason})", shard=shard.index, reason=reason)
+            return WorkerLost(f"a worker died ({reason})", shard=flight.shard.index, reason=reason)
         if isinstance(error, (exceptions.ObjectLostError, exceptions.TaskCancelledError)):
             return WorkerLost("the answer was lost with its node")
         return error
-
-    def _cluster_lost(self, what: str) -> ClusterLost:
-        where = self._options.address or "this machine"
-        return ClusterLost(
-            f"the Ray cluster at {where} is lost: {what}",
-            hint="start it again; finished parts are kept, the same command goes on",
-        )
 
     def _watch(self) -> None:
         """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
@@ -221,7 +188,7 @@ class RayExecutor:
         while not self._closed.wait(WATCH_SECONDS):
             silent = 0 if all(_opens(door) for door in self._doors) else silent + 1
             if silent >= MOST_SILENT:
-                self._give_up("its head does not answer")
+                self._flights.give_up("its head does not answer")
                 return
             if silent:
                 continue
@@ -248,15 +215,6 @@ class RayExecutor:
             kill.options(scheduling_strategy=_on(node)).remote(pid)
             self._board.forget.remote(node, pid)
 
-    def _give_up(self, what: str) -> None:
-        """Fail everything in the air, and everything that will be submitted."""
-        self._lost = self._lost or self._cluster_lost(what)
-        with self._lock:
-            flights = list(self._flights.values())
-            self._flights.clear()
-        for _, result in flights:
-            result.set_exception(self._lost)
-
     def recover(self, workers: int) -> None:
         """Go on; Ray replaces lost workers itself, and the engine submits fewer shards at a time."""
         self.workers = workers
@@ -266,11 +224,9 @@ class RayExecutor:
         if self._closed.is_set():
             return
         self._closed.set()
-        with self._lock:
-            flights = list(self._flights)
-            self._flights.clear()
+        flying = self._flights.clear()
         with suppress(Exception):
-            for ref in flights if self._lost is None and ray.is_initialized() else ():
+            for ref in flying if self._flights.lost is None and ray.is_initialized() else ():
                 ray.cancel(ref, force=True)
         if not self._joined:
             with suppress(Exception):
