@@ -31,7 +31,8 @@ FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
 
 def extension(name: str, source: Path) -> Extension:
     """Describe one module of the kernels folder."""
-    return Extension(f"samebits.kernels.{name}", [str(source)], extra_compile_args=FLAGS)
+    headers = [str(path) for path in sorted(KERNELS.glob("*.h"))]
+    return Extension(f"samebits.kernels.{name}", [str(source)], extra_compile_args=FLAGS, depends=headers)
 
 
 kernels = [extension(path.stem, path) for path in sorted(KERNELS.glob("*.pyx"))]

@@ -10,14 +10,5 @@ def heads_forward(
     qkv: Array, scale: Array, cos: Array, sin: Array, num_heads: int, norm: bool, eps: float
 ) -> None: ...
 def heads_backward(
-    grad_q: Array,
-    grad_k: Array,
-    grad_v: Array,
-    qkv: Array,
-    scale: Array,
-    cos: Array,
-    sin: Array,
-    num_heads: int,
-    norm: bool,
-    out: Array,
+    grad: Array, qkv: Array, scale: Array, cos: Array, sin: Array, num_heads: int, norm: bool
 ) -> None: ...

@@ -79,39 +79,31 @@ def heads_forward(
 
 
 def heads_backward(
-    real[:, ::1] grad_q,
-    real[:, ::1] grad_k,
-    real[:, ::1] grad_v,
+    real[:, ::1] grad,
     real[:, ::1] qkv,
     real[:, ::1] scale,
     real[:, ::1] cos,
     real[:, ::1] sin,
     Py_ssize_t num_heads,
     bint norm,
-    real[:, ::1] out,
 ):
-    """Undo ``heads_forward`` for gradients and lay q, k, v side by side.
+    """Undo ``heads_forward`` for the gradient of q | k | v, in place; values are not touched.
 
     A rotation keeps lengths and angles, so the norm's backward pass is done on rotated values, and turned back last.
     """
-    cdef Py_ssize_t i, j, h, t, n = grad_q.shape[1], size = n // num_heads, half = size // 2
+    cdef Py_ssize_t i, j, h, t, size = grad.shape[1] // 3 // num_heads, half = size // 2
     cdef real s = 1, mean
     cdef real* x
     cdef real* y
-    cdef real* g
     with nogil:
         for i in range(qkv.shape[0]):
             t = i % cos.shape[0]
             for h in range(2 * num_heads):
-                x = &out[i, h * size]
+                x = &grad[i, h * size]
                 y = &qkv[i, h * size]
-                g = &grad_q[i, h * size] if h < num_heads else &grad_k[i, (h - num_heads) * size]
-                mean = 0
                 if norm:
                     s = scale[i, h]
-                    mean = _dot(g, y, size) / size
-                for j in range(size):
-                    x[j] = g[j] - y[j] * mean
+                    mean = _dot(x, y, size) / size
+                    for j in range(size):
+                        x[j] = x[j] - y[j] * mean
                 _rotate(x, &cos[t, 0], &sin[t, 0], half, s, -1)
-            for j in range(n):
-                out[i, 2 * n + j] = grad_v[i, j]

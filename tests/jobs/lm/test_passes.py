@@ -16,6 +16,11 @@ from samebits.jobs.lm.arch import BLOCKS, Architecture
 from samebits.jobs.lm.passes import Passes, rotation
 
 SIZES: dict[str, Any] = {"vocab": 11, "layers": 2, "heads": 2, "dim": 16, "block": 6}
+SHORT: dict[str, Any] = {
+    **SIZES,
+    "dim": 32,
+    "block": 21,
+}  # heads of 16: the kernel for short heads, tiles not full
 VARIANTS: dict[str, dict[str, Any]] = {
     "classic": BLOCKS["classic"],
     "modern": BLOCKS["modern"],
@@ -67,8 +72,12 @@ def gradient(
 
 @pytest.mark.parametrize("share", [0.0, 0.25])
 @pytest.mark.parametrize("name", VARIANTS)
-def test_the_passes_agree_with_autograd_to_the_last_digits_of_a_double(name: str, share: float) -> None:
-    arch = Architecture(**SIZES, **VARIANTS[name])
+@pytest.mark.parametrize("sizes", [SIZES, SHORT], ids=["long heads", "short heads"])
+def test_the_passes_agree_with_autograd_to_the_last_digits_of_a_double(
+    name: str, share: float, sizes: dict[str, Any]
+) -> None:
+    arch = Architecture(**sizes, **VARIANTS[name])
+    assert Passes(arch, ROWS).short is (sizes is SHORT)
     params, masks = weights(arch), dropout_masks(arch, share)
     loss, grads = gradient(arch, params, masks)
     leaves = {key: value.clone().requires_grad_(True) for key, value in params.items()}
@@ -81,8 +90,9 @@ def test_the_passes_agree_with_autograd_to_the_last_digits_of_a_double(name: str
 
 
 @pytest.mark.parametrize("name", ["classic", "modern", "llama"])
-def test_every_gradient_is_the_slope_of_the_loss(name: str) -> None:
-    arch = Architecture(**SIZES, **VARIANTS[name])
+@pytest.mark.parametrize("sizes", [SIZES, SHORT], ids=["long heads", "short heads"])
+def test_every_gradient_is_the_slope_of_the_loss(name: str, sizes: dict[str, Any]) -> None:
+    arch = Architecture(**sizes, **VARIANTS[name])
     params = weights(arch)
     _, grads = gradient(arch, params)
     step, passes = 1e-6, Passes(arch, ROWS, torch.float64)

@@ -15,12 +15,15 @@ import torch
 from numpy.typing import NDArray
 
 from samebits.jobs.lm.arch import EPS, Architecture
+from samebits.kernels.lm_attention import attention_backward, attention_forward
+from samebits.kernels.lm_gelu import gelu_forward
 from samebits.kernels.lm_norms import heads_backward, heads_forward, rms_backward, rms_forward
 
 __all__ = ["Passes", "rotation"]
 
 Tensors = Mapping[str, torch.Tensor]
 LAYER_EPS = 1e-5
+SHORT_BLOCK = 64  # positions up to which the kernel for short heads beats torch's: 1.0 against 1.7 ms a layer of the preset
 _flash = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _flash_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
@@ -69,6 +72,53 @@ class _Norm:
         grad_x.add_(dx)
 
 
+class _ShortAttention:
+    """Causal attention by the kernel for short heads; keeps the probabilities."""
+
+    def __init__(self, passes: Passes) -> None:
+        arch, width = passes.arch, -(-passes.arch.block // 16) * 16
+        self.heads, self.scale = arch.heads, arch.head_dim**-0.5
+        self.probs = passes.buffer(passes.rows * arch.heads, arch.block, width)
+        self.out = passes.buffer(passes.num, arch.dim)
+
+    def forward(self, qkv: torch.Tensor) -> torch.Tensor:
+        attention_forward(qkv.numpy(), self.heads, self.scale, self.probs.numpy(), self.out.numpy())
+        return self.out
+
+    def backward(self, grad: torch.Tensor, qkv: torch.Tensor, grad_qkv: torch.Tensor) -> None:
+        """Overwrite ``grad_qkv``."""
+        probs = self.probs.numpy()
+        attention_backward(grad.numpy(), qkv.numpy(), self.heads, self.scale, probs, grad_qkv.numpy())
+
+
+class _LongAttention:
+    """Causal attention by torch's kernel, which keeps one number a row instead of the probabilities."""
+
+    def __init__(self, passes: Passes) -> None:
+        self.shape = (passes.rows, passes.arch.block, passes.arch.heads, passes.arch.head_dim)
+        self.saved: tuple[torch.Tensor, ...] = ()
+
+    def _heads(self, flat: torch.Tensor) -> torch.Tensor:
+        """View (tokens, dim) as (rows, heads, block, head_dim)."""
+        return flat.view(self.shape).transpose(1, 2)
+
+    def _flat(self, heads: torch.Tensor) -> torch.Tensor:
+        rows, block, num_heads, size = self.shape
+        return heads.transpose(1, 2).reshape(rows * block, num_heads * size)
+
+    def forward(self, qkv: torch.Tensor) -> torch.Tensor:
+        q, k, v = (self._heads(part) for part in torch.chunk(qkv, 3, 1))
+        out, sums = _flash(q, k, v, 0.0, True)
+        self.saved = (q, k, v, out, sums)
+        self.out = self._flat(out)
+        return self.out
+
+    def backward(self, grad: torch.Tensor, _qkv: torch.Tensor, grad_qkv: torch.Tensor) -> None:
+        """Overwrite ``grad_qkv``."""
+        pieces = _flash_backward(self._heads(grad), *self.saved, 0.0, True)
+        torch.cat([self._flat(piece) for piece in pieces], 1, out=grad_qkv)
+
+
 class _Layer:
     """Buffers that one layer keeps from its forward to its backward pass."""
 
@@ -81,7 +131,7 @@ class _Layer:
         self.middle, self.out = passes.buffer(num, arch.dim), passes.buffer(num, arch.dim)
         self.up, self.acted = passes.buffer(num, arch.hidden), passes.buffer(num, arch.hidden)
         self.gate = passes.buffer(num if arch.activation == "swiglu" else 0, arch.hidden)
-        self.attended: tuple[torch.Tensor, ...] = ()
+        self.attention = _ShortAttention(passes) if passes.short else _LongAttention(passes)
         self.masks: tuple[torch.Tensor, ...] = ()
 
 
@@ -91,6 +141,7 @@ class Passes:
     def __init__(self, arch: Architecture, rows: int, dtype: torch.dtype = torch.float32) -> None:
         self.arch, self.rows, self.dtype = arch, rows, dtype
         self.num = rows * arch.block
+        self.short = arch.block <= SHORT_BLOCK and arch.head_dim % 16 == 0
         self.layers = [_Layer(self, number) for number in range(arch.layers)]
         self.norm0, self.norm = _Norm(self, ""), _Norm(self, "norm")
         self.embedded = self.buffer(self.num, arch.dim)
@@ -149,10 +200,6 @@ class Passes:
         hidden = self.norm.forward(stream, params)
         return torch.mm(hidden, params["wte" if arch.tied else "head"].t(), out=self.logits)
 
-    def _heads(self, flat: torch.Tensor) -> torch.Tensor:
-        """View (tokens, dim) as (rows, heads, block, head_dim)."""
-        return flat.view(self.rows, self.arch.block, self.arch.heads, -1).transpose(1, 2)
-
     def _layer_forward(self, layer: _Layer, stream: torch.Tensor, params: Tensors) -> torch.Tensor:
         arch, at = self.arch, layer.at
         torch.mm(
@@ -162,16 +209,11 @@ class Passes:
             heads_forward(
                 layer.qkv.numpy(), layer.scale.numpy(), self.cos, self.sin, arch.heads, arch.qk_norm, EPS
             )
-        q, k, v = (self._heads(part) for part in torch.split(layer.qkv, arch.dim, 1))
-        out, sums = _flash(q, k, v, 0.0, True)
-        layer.attended = (q, k, v, out, sums)
-        self._residual(stream, self._flat(out), params[at + "o"], layer.masks[:1], layer.middle)
+        attended = layer.attention.forward(layer.qkv)
+        self._residual(stream, attended, params[at + "o"], layer.masks[:1], layer.middle)
         self._activate(layer, layer.norm2.forward(layer.middle, params), params)
         self._residual(layer.middle, layer.acted, params[at + "down"], layer.masks[1:], layer.out)
         return layer.out
-
-    def _flat(self, heads: torch.Tensor) -> torch.Tensor:
-        return heads.transpose(1, 2).reshape(self.num, self.arch.dim)
 
     def _residual(
         self,
@@ -190,7 +232,7 @@ class Passes:
     def _activate(self, layer: _Layer, hidden: torch.Tensor, params: Tensors) -> None:
         torch.mm(hidden, params[layer.at + "up"].t(), out=layer.up)
         if self.arch.activation == "gelu":
-            torch.ops.aten.gelu.out(layer.up, out=layer.acted)
+            gelu_forward(layer.up.numpy(), layer.acted.numpy(), layer.up.numpy())
         elif self.arch.activation == "relu2":
             torch.mul(layer.up.clamp_min_(0.0), layer.up, out=layer.acted)
         else:
@@ -234,10 +276,8 @@ class Passes:
         factor = 2.0 if self.arch.activation == "relu2" else 1.0  # of the derivative of the square
         torch.addmm(up, grad, params[at + "down"], beta=0.0, alpha=factor, out=up)
         hidden = layer.norm2.out
-        if self.arch.activation == "gelu":
-            torch.ops.aten.gelu_backward.grad_input(up, layer.up, grad_input=up)
-        elif self.arch.activation == "relu2":
-            up.mul_(layer.up)
+        if self.arch.activation != "swiglu":
+            up.mul_(layer.up)  # the forward pass left its slope there: of GELU, or half of that of the square
         else:
             self._gate_backward(layer, grads)
         torch.mm(up.t(), hidden, out=grads[at + "up"])
@@ -255,27 +295,14 @@ class Passes:
 
     def _attention_backward(self, layer: _Layer, params: Tensors, grads: Tensors) -> None:
         """Go back from the sum after attention to the input of the layer."""
-        arch, at, (q, k, v, out, sums) = self.arch, layer.at, layer.attended
+        arch, at = self.arch, layer.at
         grad = self._masked(layer.masks[:1])
-        torch.mm(grad.t(), self._flat(out), out=grads[at + "o"])
-        grad_out = self._heads(torch.mm(grad, params[at + "o"], out=self.grad_h))
-        pieces = _flash_backward(grad_out, q, k, v, out, sums, 0.0, True)
+        torch.mm(grad.t(), layer.attention.out, out=grads[at + "o"])
+        torch.mm(grad, params[at + "o"], out=self.grad_h)
+        layer.attention.backward(self.grad_h, layer.qkv, self.grad_qkv)
         if arch.positions == "rope":
-            grad_q, grad_k, grad_v = (self._flat(piece).numpy() for piece in pieces)
-            heads_backward(
-                grad_q,
-                grad_k,
-                grad_v,
-                layer.qkv.numpy(),
-                layer.scale.numpy(),
-                self.cos,
-                self.sin,
-                arch.heads,
-                arch.qk_norm,
-                self.grad_qkv.numpy(),
-            )
-        else:
-            torch.cat([self._flat(piece) for piece in pieces], 1, out=self.grad_qkv)
+            tables = (layer.scale.numpy(), self.cos, self.sin)
+            heads_backward(self.grad_qkv.numpy(), layer.qkv.numpy(), *tables, arch.heads, arch.qk_norm)
         weight, target = params[at + "qkv"].view(-1, arch.dim), grads[at + "qkv"].view(-1, arch.dim)
         torch.mm(self.grad_qkv.t(), layer.norm1.out, out=target)
         torch.mm(self.grad_qkv, weight, out=self.grad_h)
