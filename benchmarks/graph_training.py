@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import samebits
-from benchmarks.common import BENCH, arguments, finish, show_table
+from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
 from samebits.core.events import Event, ShardDone
 from samebits.jobs.graph.evaluate import EvalConfig
 from samebits.jobs.graph.generate import GenerateConfig
@@ -121,16 +121,34 @@ def two_workers(options: argparse.Namespace, data: Path) -> dict[str, Any]:
     }
 
 
+def last_record(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parts of the record of the run before; a quick run has none."""
+    path = RECORDS / "graph_training.json"
+    if options.quick or not path.exists():
+        return {}
+    details: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["details"]
+    return details
+
+
 def part(name: str, do: Callable[[], Any], options: argparse.Namespace) -> Any:
-    """Return one part of the benchmark: measured now, or kept from the run before when another was asked for."""
-    kept = FOLDER / f"{name}{'-quick' if options.quick else ''}.json"
-    if options.only in ("", name):
-        kept.write_text(json.dumps(do()))
-    return json.loads(kept.read_text()) if kept.exists() else None
+    """Return one part of the benchmark: measured now, or kept from the record when another was asked for."""
+    kept = last_record(options).get(name)
+    if options.only not in ("", name):
+        return kept
+    found = do()
+    if name == "accuracy":  # seeds that were not asked for stay as they were
+        now = {row["seed"] for row in found}
+        found = sorted(
+            [*found, *(row for row in kept or [] if row["seed"] not in now)], key=lambda row: row["seed"]
+        )
+    return found
 
 
 def main() -> None:
-    """Run all parts; ``--only timing`` and ``--only accuracy`` run one and keep the other from the last record."""
+    """Run all parts; ``--only timing`` and ``--only accuracy`` run one and keep the other from the last record.
+
+    ``--seeds 1`` trains the first model only, and keeps the rows of the others.
+    """
     options = arguments(__doc__ or "", only="", timing_steps=40, seeds=len(SEEDS))
     options.rounds = 1 if options.quick else options.rounds
     FOLDER.mkdir(parents=True, exist_ok=True)
