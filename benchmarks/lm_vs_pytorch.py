@@ -140,7 +140,11 @@ def measure_speed(
             runs.append({"workers": workers, **run})
     for peer in peers.values():
         peer.close()
-    return _speed_figures(rates, runs, updates)
+    say(f"speed: the preset with Muon, {steps} steps")
+    preset = ours(data, 2, {**settings, "model": "modern", "optimizer": "muon"})["steps"][WARM_UP:]
+    muon = statistics.median(step["update"] / step["seconds"] for step in preset)
+    ratios, details = _speed_figures(rates, runs, updates)
+    return ratios, {**details, "share_of_reduce_and_update_with_muon": round(muon, 4)}
 
 
 def _speed_figures(
