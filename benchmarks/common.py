@@ -23,6 +23,7 @@ from samebits.executors.environment import fingerprint
 __all__ = [
     "BENCH",
     "RECORDS",
+    "REPO",
     "Timing",
     "arguments",
     "finish",

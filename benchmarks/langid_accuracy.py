@@ -1,8 +1,8 @@
 """The accuracy of backoff mode next to lingua, py3langid and fastText (trained on the same rows), on strings of 86 languages.
 
 A peer that has no name for a language is wrong on all its rows, so accuracy is given twice: over all rows, and over the
-rows of the languages it knows. Speeds are CPU seconds of one core. Also home of the rows that the comparison with
-vocabulous is made on. Ratio keys: ``accuracy``, ``lost_by_noise`` (in points, 10 % wrong labels), ``texts_per_second``,
+rows of the languages it knows; it is told which languages there are. Speeds are CPU
+seconds of one core. Also home of the rows that the comparison with vocabulous is made on. Ratio keys: ``accuracy``, ``lost_by_noise`` (in points, 10 % wrong labels), ``texts_per_second``,
 ``model_megabytes``, ``load_seconds``.
 """
 
@@ -23,7 +23,12 @@ from samebits.core.seeds import rng_for
 
 __all__ = ["measure", "messy_rows", "noisy_rows"]
 
-PEERS = ("lingua-language-detector", "py3langid", "fasttext-wheel", "numpy<2")
+# An environment each: fastText's wheel needs NumPy 1, which would hold py3langid back at 0.2.2 with its old model.
+PEERS = {
+    "fasttext": ("fasttext-wheel==0.9.2", "numpy<2"),
+    "py3langid": ("py3langid==0.4.0",),
+    "lingua": ("lingua-language-detector==2.1.1",),
+}
 PIECES = (
     *("http://example.org/a?b=1", "www.example.org", "me@example.org", "@you", "#topic", "+1", "\U0001f600"),
     *(
@@ -101,8 +106,8 @@ def measure(folder: Path, *, peers: bool) -> dict[str, dict[str, float]]:
     sides = {"samebits": files["train"], "samebits, 10 % wrong labels": folder / "noisy.jsonl"}
     found = {name: _ours(data, folder / "model", tests) for name, data in sides.items()}
     if peers:
-        python = peer_python("langid-accuracy", PEERS)
-        found |= {name: _peer(name, python, files) for name in ("fasttext", "py3langid", "lingua")}
+        pythons = {name: peer_python(f"langid-{name}", packages) for name, packages in PEERS.items()}
+        found |= {name: _peer(name, python, files) for name, python in pythons.items()}
     return found
 
 

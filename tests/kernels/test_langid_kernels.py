@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 import unicodedata
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -16,12 +18,13 @@ from samebits.jobs.langid.config import MOST_POINTS
 from samebits.jobs.langid.features import group_numbers, powers_of_two
 from samebits.jobs.langid.tables import load_tables, unicode_version
 from samebits.kernels.langid_dict import Dictionary, accumulate, first_rows, score_rows
+from samebits.kernels.langid_encode import encode_rows
 from samebits.kernels.langid_features import count_features, features_of, log2_fixed
 from samebits.kernels.langid_fold import fold_rows
 from samebits.kernels.langid_score import Scorer, softmax_gradient
 from samebits.kernels.langid_sentences import split_labels, split_sentences
 from samebits.kernels.langid_unicode import normalize
-from samebits.kernels.langid_words import Vocabulary
+from samebits.kernels.langid_words import Vocabulary, renumber
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 SAME_UNICODE = pytest.mark.skipif(
@@ -135,23 +138,24 @@ def test_equal_hashes_point_to_the_first_row_and_empty_rows_to_none() -> None:
 ROWS = st.lists(st.tuples(st.lists(st.integers(0, 5), max_size=6), st.integers(0, 3)), max_size=12)
 
 
-@given(ROWS, st.integers(0, 12))
+IN_TABLE, IN_LISTS = 4, 1 << 20  # by how many languages there are, words are counted in one or the other
+
+
+@given(ROWS, st.integers(0, 12), st.sampled_from([IN_TABLE, IN_LISTS]), st.booleans())
 def test_word_counts_keep_the_order_of_first_use_for_any_cut(
-    rows: list[tuple[list[int], int]], at: int
+    rows: list[tuple[list[int], int]], at: int, num_languages: int, once: bool
 ) -> None:
     expected: list[dict[int, int]] = [{} for _ in range(6)]
     for words, label in rows:
-        for word in dict.fromkeys(words):
+        for word in dict.fromkeys(words) if once else words:
             expected[word][label] = expected[word].get(label, 0) + 1
     total = Dictionary(6)
     for part in (rows[:at], rows[at:]):
         tokens = np.array([w for words, _ in part for w in words], np.uint32)
         stops = np.cumsum([len(words) for words, _ in part], dtype=np.int64)
         labels = np.array([label for _, label in part], np.int32)
-        entry_stops, languages, counts = accumulate(
-            tokens, stops, labels, np.ones(len(part), np.uint8), 6, True
-        )
-        total.add(np.arange(6, dtype=np.uint32), entry_stops, languages, counts)
+        keep = np.ones(len(part), np.uint8)
+        total.add(*accumulate(tokens, stops, labels, keep, 6, num_languages, once))
     stops, languages, counts = total.export()
     ends = [0, *stops.tolist()]
     found = [
@@ -168,6 +172,64 @@ def test_equal_languages_go_to_the_one_met_first() -> None:
     top, first, second, total = score_rows(tokens, np.array([2, 3]), word_stops, languages, 3)
     assert top.tolist() == [2, -1]
     assert (first.tolist(), second.tolist(), total.tolist()) == ([2, 0], [2, 0], [2, 1])
+
+
+def best_two(row: list[int], table: list[list[int]]) -> tuple[int, int, int]:
+    counts = Counter(language for word in row if word < len(table) for language in table[word])
+    ranked = counts.most_common()  # equal ones in the order they were met
+    first, second = [*(count for _, count in ranked), 0, 0][:2]
+    return (ranked[0][0] if ranked else -1), first, second
+
+
+TABLE = st.lists(st.lists(st.integers(0, 7), max_size=8, unique=True), min_size=1, max_size=6)
+
+
+@given(TABLE, st.lists(st.lists(st.integers(0, 7), max_size=9), max_size=9), st.sampled_from([8, 9]))
+def test_the_best_two_languages_are_those_that_know_most_words(
+    table: list[list[int]], rows: list[list[int]], num_languages: int
+) -> None:
+    rows = [*rows, [0] * 300]  # longer than what is added up in bytes
+    tokens = np.array([word for row in rows for word in row], np.uint32)
+    stops = np.cumsum([len(row) for row in rows], dtype=np.int64)
+    word_stops = np.cumsum([len(item) for item in table], dtype=np.int64)
+    languages = np.array([language for item in table for language in item], np.int32)
+    top, first, second, total = score_rows(tokens, stops, word_stops, languages, num_languages)
+    assert list(zip(top.tolist(), first.tolist(), second.tolist(), strict=True)) == [
+        best_two(row, table) for row in rows
+    ]
+    assert total.tolist() == [len(row) for row in rows]
+
+
+def test_tokens_are_renumbered_whatever_their_width() -> None:
+    numbers = np.array([7, 5, 9], np.uint32)
+    assert renumber(numbers, np.array([2, 0, 0, 1], np.uint16)).tolist() == [9, 7, 7, 5]
+    assert renumber(numbers, np.array([2, 0, 0, 1], np.uint32)).tolist() == [9, 7, 7, 5]
+    assert renumber(numbers, np.array([], np.uint16)).tolist() == []
+
+
+# Not . , : @ + #, which may begin a number, a domain or a tag; long runs of letters, digits and blanks on purpose.
+PLAIN = st.lists(
+    st.sampled_from([*"abAB019 -!\t\x00\x7f", "aaa", "aAa", "111", "  ", "xyzw"]), max_size=40
+).map("".join)
+
+
+@given(st.lists(PLAIN, max_size=5))
+def test_plain_rows_become_lower_case_words_without_runs_of_three_letters(texts: list[str]) -> None:
+    buffer, starts, stops = columns(texts)
+    found = encode_rows(load_tables(), buffer, starts, stops, -1, 1)
+    ends, data = found["word_stops"].tolist(), found["words"].tobytes().decode()
+    names = [data[a:b] for a, b in itertools.pairwise([0, *ends])]
+    bounds = itertools.pairwise([0, *found["token_stops"].tolist()])
+    assert [[names[i] for i in found["tokens"][a:b].tolist()] for a, b in bounds] == [
+        plain_words(text) for text in texts
+    ]
+    assert len(found["texts"]) == 0  # cleaning these again changes nothing
+
+
+def plain_words(text: str) -> list[str]:
+    short = re.sub(r"([a-z])\1{2,}", r"\1\1", text.lower())
+    words = re.sub(r"[^a-z0-9]+", " ", short).split()
+    return [] if len(words) == 1 and words[0].isdigit() else words
 
 
 def small_model() -> Scorer:

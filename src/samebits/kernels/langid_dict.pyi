@@ -10,8 +10,9 @@ def accumulate(
     labels: NDArray[np.int32],
     keep: NDArray[np.uint8],
     num_words: int,
+    num_languages: int,
     once_per_row: bool,
-) -> Csr: ...
+) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32]]: ...
 
 class Dictionary:
     def __init__(self, num_words: int) -> None: ...

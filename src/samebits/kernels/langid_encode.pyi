@@ -9,7 +9,8 @@ class Encoded(TypedDict):
     """What became of the rows.
 
     ``words[word_stops[w - 1] : word_stops[w]]`` is word w; ``sizes`` are cleaned bytes per row (0: nothing left);
-    ``unstable`` marks rows that cleaning the result again may change; ``texts`` is empty unless asked for.
+    ``unstable`` marks rows that cleaning the result again may change; ``texts`` are the
+    cleaned bytes of no row, of these rows or of all (``keep_texts`` 0, 1, 2).
     """
 
     tokens: NDArray[np.uint32]
@@ -27,5 +28,5 @@ def encode_rows(
     starts: NDArray[np.int64],
     stops: NDArray[np.int64],
     script: int,
-    keep_texts: bool,
+    keep_texts: int,
 ) -> Encoded: ...

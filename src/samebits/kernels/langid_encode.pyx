@@ -1,8 +1,10 @@
 """Text rows -> integers for exact mode: clean, cut into words, number the words, in one pass without the GIL.
 
 Nearly all rows of Western text are ASCII without URLs or mentions: they take a fused single pass (class look-up, lower
-case, runs cut). A row with anything else goes to ``clean_points``. Words are numbered only once the row is known to be
-clean: a row that turns out to need the general path must not leave words behind.
+case, runs cut), eight bytes at a time where these are letters, digits and single spaces. A row with anything else goes to
+``clean_points``. Words are numbered only once the row is known to be clean: a row that turns out to need the general path
+must not leave words behind. Then all of them are known, and their places in the table are asked for before the first is
+looked at.
 
 A row's identity for de-duplication is a 128-bit hash of its cleaned bytes: two independent 64-bit folded
 multiplications. At 2 million rows the chance of any collision is below 1e-25, and no text has to be kept.
@@ -16,7 +18,26 @@ import numpy as np
 
 from samebits.kernels.langid_clean cimport Scratch, clean_points, release, reserve
 from samebits.kernels.langid_unicode cimport WORD, Points, Tables, decode, encode, flags_of
-from samebits.kernels.langid_words cimport Bytes, WordTable, add_word, array_of, free_table, hash_row, need, start_table
+from samebits.kernels.langid_words cimport (
+    Bytes, WordTable, add_keyed, add_word, free_table, hash_row, key_of, need, place_of, prefetch, start_table, take_array,
+)
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    /* Eight ASCII bytes at a time; the high bit of a byte says yes. No sum of two bytes below 128 leaves its byte. */
+    #define EVERY(b) (0x0101010101010101ULL * (uint64_t)(b))
+    #define HIGH EVERY(0x80)
+    static inline uint64_t between(uint64_t x, uint64_t low, uint64_t high) {
+        return (x + EVERY(0x80 - low)) & ~(x + EVERY(0x7F - high)) & HIGH;
+    }
+    static inline uint64_t zeros(uint64_t x) { return ~(x + EVERY(0x7F)) & HIGH; }
+    """
+    uint64_t EVERY(int b) nogil
+    uint64_t HIGH
+    uint64_t between(uint64_t x, int low, int high) nogil
+    uint64_t zeros(uint64_t x) nogil
+    int count_zeros "__builtin_ctzll"(uint64_t x) nogil
 
 cdef enum:
     LETTER = 0
@@ -45,9 +66,10 @@ cdef struct Encoder:
     Scratch scratch
     WordTable table
     Bytes tokens  # uint32 each
-    Bytes texts  # cleaned rows, when asked for
+    Bytes texts  # cleaned rows that cleaning again may change, when asked for
     uint8_t* row  # cleaned bytes of the row in hand
     int64_t* stops  # ends of its words
+    uint64_t* keys  # two for each of its words: key and place
     int64_t row_room
     bint failed
 
@@ -60,44 +82,95 @@ cdef inline bint add_token(Encoder* e, const uint8_t* p, int64_t n) noexcept nog
     return word >= 0
 
 
-cdef int64_t ascii_row(Encoder* e, const uint8_t* p, int64_t n, int64_t* num_words) noexcept nogil:
-    # Clean an ASCII row into e.row, its words' ends into e.stops; -1: the row needs the general path.
+cdef struct Ascii:
+    # The state of the pass over an ASCII row.
+    int64_t size  # cleaned bytes so far
+    int64_t word  # where the word in hand starts
+    int64_t words  # words ended
+    uint64_t last  # the character before, in lower case
+    uint64_t before  # and the one before that
+    bint letters
+
+
+cdef inline bint eight_bytes(Encoder* e, const uint8_t* p, Ascii* s) noexcept nogil:
+    # Take eight letters, digits and single spaces, no three equal ones in a row; False: they are something else.
+    cdef uint64_t x = 0, low, spaces, same
+    memcpy(&x, p, 8)
+    low = x | EVERY(0x20)
+    if x & HIGH:
+        return False
+    spaces = zeros(x ^ EVERY(0x20))
+    if (spaces | between(low, 0x61, 0x7A) | between(x, 0x30, 0x39)) != HIGH:
+        return False
+    if spaces & ((spaces << 8) | (0x80 if s.size == s.word else 0)):
+        return False
+    same = zeros(low ^ ((low << 8) | s.last))
+    if same & ((same << 8) | (0x80 if s.last == s.before else 0)):
+        return False
+    memcpy(e.row + s.size, &low, 8)
+    s.letters |= (x & EVERY(0x40)) != 0
+    while spaces:
+        e.stops[s.words] = s.size + (count_zeros(spaces) >> 3)
+        s.word = e.stops[s.words] + 1
+        s.words += 1
+        spaces &= spaces - 1
+    s.size += 8
+    s.last = low >> 56
+    s.before = (low >> 48) & 0xFF
+    return True
+
+
+cdef inline bint some_bytes(Encoder* e, const uint8_t* p, int64_t i, int64_t stop, int64_t n, Ascii* s) noexcept nogil:
+    # Take the bytes [i, stop) of a row of n one by one; False: the row needs the general path.
     cdef uint8_t* out = e.row
-    cdef int64_t i, o = 0, word = 0, words = 0
-    cdef uint8_t c, kind, last = 0, before = 0
-    cdef bint letters = False
-    for i in range(n):
+    cdef uint8_t c, kind
+    while i < stop:
         c = p[i]
+        i += 1
         if c >= 128:
-            return -1
+            return False
         kind = CLASS[c]
         if kind <= DIGIT:  # one branch for both: in mixed text a second one is mispredicted at every other character
             c |= 32  # a digit has this bit already
-            if c == last and c == before and kind == LETTER:
+            if c == s.last and c == s.before and kind == LETTER:
                 continue
-            letters |= kind == LETTER
-            out[o] = c
-            o += 1
+            s.letters |= kind == LETTER
+            out[s.size] = c
+            s.size += 1
         else:
-            if kind != BLANK and (kind == GENERAL or i + 1 < n and starts_something(kind, p[i + 1], last, before)):
+            if kind != BLANK and (kind == GENERAL or i < n and starts_something(kind, p[i], <uint8_t>s.last, <uint8_t>s.before)):
+                return False
+            if s.size > s.word:
+                e.stops[s.words] = s.size
+                s.words += 1
+                out[s.size] = 32
+                s.size += 1
+                s.word = s.size
+        s.before = s.last
+        s.last = c
+    return True
+
+
+cdef int64_t ascii_row(Encoder* e, const uint8_t* p, int64_t n, int64_t* num_words) noexcept nogil:
+    # Clean an ASCII row into e.row, its words' ends into e.stops; -1: the row needs the general path.
+    cdef Ascii s
+    cdef int64_t i = 0, stop
+    memset(&s, 0, sizeof(s))
+    while i < n:
+        if i + 8 > n or not eight_bytes(e, p + i, &s):
+            stop = min(i + 8, n)
+            if not some_bytes(e, p, i, stop, n, &s):
                 return -1
-            if o > word:
-                e.stops[words] = o
-                words += 1
-                out[o] = 32
-                o += 1
-                word = o
-        before = last
-        last = c
-    if o > word:
-        e.stops[words] = o
-        words += 1
-    elif o > 0:
-        o -= 1
-    if words == 1 and not letters:  # digits only
-        words = 0
-    num_words[0] = words
-    return o if words else 0
+        i += 8
+    if s.size > s.word:
+        e.stops[s.words] = s.size
+        s.words += 1
+    elif s.size > 0:
+        s.size -= 1
+    if s.words == 1 and not s.letters:  # digits only
+        s.words = 0
+    num_words[0] = s.words
+    return s.size if s.words else 0
 
 
 cdef inline bint starts_something(uint8_t kind, uint8_t following, uint8_t last, uint8_t before) noexcept nogil:
@@ -108,11 +181,21 @@ cdef inline bint starts_something(uint8_t kind, uint8_t following, uint8_t last,
 
 
 cdef bint encode_ascii(Encoder* e, int64_t num_words) noexcept nogil:
-    cdef int64_t i, start = 0
+    cdef int64_t i, start = 0, word
+    cdef uint32_t* out = <uint32_t*>(e.tokens.data + e.tokens.size)  # the caller has made room
     for i in range(num_words):
-        if not add_token(e, e.row + start, e.stops[i] - start):
-            return False
+        e.keys[2 * i] = key_of(e.row + start, e.stops[i] - start)
+        e.keys[2 * i + 1] = place_of(e.keys[2 * i])
+        prefetch(&e.table.slots[e.keys[2 * i + 1] & e.table.mask])
         start = e.stops[i] + 1
+    start = 0
+    for i in range(num_words):
+        word = add_keyed(&e.table, e.keys[2 * i], e.keys[2 * i + 1], e.row + start, e.stops[i] - start)
+        if word < 0:
+            return False
+        out[i] = <uint32_t>word
+        start = e.stops[i] + 1
+    e.tokens.size += 4 * num_words
     return True
 
 
@@ -151,6 +234,7 @@ cdef int64_t general_row(const Points* t, Encoder* e, const uint8_t* p, int64_t 
 cdef bint row_room(Encoder* e, int64_t size) noexcept nogil:
     cdef uint8_t* row
     cdef int64_t* stops
+    cdef uint64_t* keys
     if size <= e.row_room:
         return True
     row = <uint8_t*>realloc(e.row, 2 * size + 16)
@@ -159,7 +243,10 @@ cdef bint row_room(Encoder* e, int64_t size) noexcept nogil:
     stops = <int64_t*>realloc(e.stops, (size + 16) * sizeof(int64_t))  # every second byte can end a word
     if stops != NULL:
         e.stops = stops
-    if row == NULL or stops == NULL:
+    keys = <uint64_t*>realloc(e.keys, 2 * (size + 16) * sizeof(uint64_t))
+    if keys != NULL:
+        e.keys = keys
+    if row == NULL or stops == NULL or keys == NULL:
         return False
     e.row_room = 2 * size
     return True
@@ -198,6 +285,7 @@ cdef void free_encoder(Encoder* e) noexcept nogil:
     free(e.texts.data)
     free(e.row)
     free(e.stops)
+    free(e.keys)
 
 
 def encode_rows(
@@ -206,7 +294,7 @@ def encode_rows(
     const int64_t[::1] starts,
     const int64_t[::1] stops,
     int script,
-    bint keep_texts,
+    int keep_texts,
 ):
     """Clean and encode rows ``buffer[starts[i]:stops[i]]`` of valid UTF-8; see the stub for the result."""
     cdef int64_t n = starts.shape[0], i, size
@@ -227,20 +315,20 @@ def encode_rows(
                 size = one_row(
                     &tables.points, &e, data + starts[i], stops[i] - starts[i], script, &hash_view[i, 0], &unstable_view[i]
                 )
-                e.failed = size < 0 or (keep_texts and not keep_text(&e, size))
+                e.failed = size < 0 or (keep_texts + unstable_view[i] > 1 and not keep_text(&e, size))
                 size_view[i] = size
                 stop_view[i] = e.tokens.size // 4
         if e.failed:
             raise MemoryError
         return {
-            "tokens": array_of(&e.tokens, np.uint32),
+            "tokens": take_array(&e.tokens, np.uint32),
             "token_stops": token_stops,
-            "words": array_of(&e.table.words, np.uint8),
-            "word_stops": array_of(&e.table.stops, np.int64),
+            "words": take_array(&e.table.words, np.uint8),
+            "word_stops": take_array(&e.table.stops, np.int64),
             "hashes": hashes,
             "sizes": sizes,
             "unstable": unstable,
-            "texts": array_of(&e.texts, np.uint8),
+            "texts": take_array(&e.texts, np.uint8),
         }
     finally:
         free_encoder(&e)

@@ -14,7 +14,7 @@ from samebits.kernels.langid_unicode cimport (
     COMPOSES, Points, Tables, compose, decode, decompose, encode, flags_of, record_of,
 )
 from samebits.kernels.langid_words cimport (
-    SLACK, Bytes, WordTable, add_word, array_of, free_table, hash_row, need, start_table,
+    SLACK, Bytes, WordTable, add_word, free_table, hash_row, need, start_table, take_array,
 )
 
 cdef struct Folder:
@@ -102,10 +102,10 @@ def fold_rows(
         if not ok:
             raise MemoryError
         return {
-            "tokens": array_of(&f.tokens, np.uint32),
+            "tokens": take_array(&f.tokens, np.uint32),
             "token_stops": token_stops,
-            "words": array_of(&f.table.words, np.uint8),
-            "word_stops": array_of(&f.table.stops, np.int64),
+            "words": take_array(&f.table.words, np.uint8),
+            "word_stops": take_array(&f.table.stops, np.int64),
             "hashes": hashes,
             "cut": cut,
         }

@@ -7,20 +7,18 @@ byte by byte. Callers pass words in buffers with ``SLACK`` readable bytes behind
 one sequential pass, because shards are consecutive and each is itself in first-seen order.
 """
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-# Digits of pi and e: constants of the row identities.
-cdef uint64_t K0 = 0x243F6A8885A308D3
-cdef uint64_t K1 = 0x13198A2E03707344
-cdef uint64_t K2 = 0xB7E151628AED2A6B
-cdef uint64_t K3 = 0xBF7158809CF4F3C7
-
+ctypedef fused index:
+    const uint16_t[::1]
+    const uint32_t[::1]
 
 cdef bint need(Bytes* b, int64_t more) noexcept nogil:
     """Make room for ``more`` bytes behind b.size; False without memory."""
@@ -60,7 +58,7 @@ cdef bint grow(WordTable* t) noexcept nogil:
         return False
     for j in range(t.mask + 1):
         if t.slots[j].word:
-            k = fold(t.slots[j].key ^ K0, K2) & mask
+            k = place_of(t.slots[j].key) & mask
             while slots[k].word:
                 k = (k + 1) & mask
             slots[k] = t.slots[j]
@@ -70,45 +68,20 @@ cdef bint grow(WordTable* t) noexcept nogil:
     return True
 
 
-cdef inline uint64_t key_of(const uint8_t* p, int64_t n) noexcept nogil:
-    cdef uint64_t h = K1 ^ <uint64_t>n, x = 0
-    cdef int64_t i = 0
-    if n <= 8:
-        memcpy(&x, p, 8)  # the slack makes this a load and a shift, no call
-        return x & (<uint64_t>0xFFFFFFFFFFFFFFFF >> (64 - 8 * n))
-    while i + 8 <= n:
-        memcpy(&x, p + i, 8)
-        h = fold(h ^ x, K3)
-        i += 8
-    memcpy(&x, p + n - 8, 8)
-    return fold(h ^ x, K2)
-
-
-cdef inline Slot* slot_of(const WordTable* t, uint64_t key, const uint8_t* p, int64_t n) noexcept nogil:
-    # The word's slot, or the free one where it belongs.
-    cdef uint64_t k = fold(key ^ K0, K2) & t.mask
-    cdef Slot* slot
-    while True:
-        slot = &t.slots[k]
-        if slot.word == 0:
-            return slot
-        if slot.key == key and slot.length == <uint32_t>n:
-            if n <= 8 or memcmp(t.words.data + (<int64_t*>t.stops.data)[slot.word - 1] - n, p, n) == 0:
-                return slot
-        k = (k + 1) & t.mask
-
-
 cdef int64_t find_word(const WordTable* t, const uint8_t* p, int64_t n) noexcept nogil:
     """The number of a word of n > 0 bytes, or -1."""
-    return <int64_t>slot_of(t, key_of(p, n), p, n).word - 1
+    cdef uint64_t key = key_of(p, n)
+    return <int64_t>slot_of(t, key, place_of(key), p, n).word - 1
 
 
 cdef int64_t add_word(WordTable* t, const uint8_t* p, int64_t n) noexcept nogil:
     """The number of a word of n > 0 bytes, a new one if need be; -1 without memory."""
     cdef uint64_t key = key_of(p, n)
-    cdef Slot* slot = slot_of(t, key, p, n)
-    if slot.word:
-        return slot.word - 1
+    return add_keyed(t, key, place_of(key), p, n)
+
+
+cdef int64_t insert_word(WordTable* t, Slot* slot, uint64_t key, const uint8_t* p, int64_t n) noexcept nogil:
+    """Number a new word that belongs in this free slot; -1 without memory."""
     if not need(&t.words, n + SLACK) or not need(&t.stops, 8):
         return -1
     memcpy(t.words.data + t.words.size, p, n)
@@ -148,6 +121,56 @@ cdef object array_of(const Bytes* b, object dtype):
     return np.frombuffer(PyBytes_FromStringAndSize(<const char*>b.data, b.size), dtype)
 
 
+cdef class _Owner:
+    """Memory of malloc's that an array looks at; freed with the last array."""
+
+    cdef uint8_t* data
+    cdef int64_t size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data, self.size, 0, flags)
+
+    def __dealloc__(self):
+        free(self.data)
+
+
+cdef object take_array(Bytes* b, object dtype):
+    """The bytes as a NumPy array, not copied: the array owns them from now on, and b is empty."""
+    cdef _Owner owner
+    cdef uint8_t* fitted
+    if b.size == 0:
+        return np.empty(0, dtype)
+    fitted = <uint8_t*>realloc(b.data, b.size)
+    owner = _Owner()
+    owner.data = fitted if fitted != NULL else b.data
+    owner.size = b.size
+    memset(b, 0, sizeof(b[0]))
+    return np.frombuffer(owner, dtype)
+
+
+def renumber(const uint32_t[::1] numbers, index tokens):
+    """``numbers[tokens]`` (uint32), without the GIL."""
+    cdef int64_t i, n = tokens.shape[0]
+    renumbered = np.empty(n, np.uint32)
+    cdef uint32_t[::1] out = renumbered
+    with nogil:
+        for i in range(n):
+            out[i] = numbers[tokens[i]]
+    return renumbered
+
+
+cdef enum:
+    BATCH = 32  # looked up together: enough to hide the way to memory, few enough for the first-level cache
+
+
+cdef inline const uint8_t* near(const uint8_t* p, int64_t n, int64_t left, uint8_t* tail) noexcept nogil:
+    # A word too near the end of its buffer to load 8 bytes from is copied first.
+    if left >= SLACK:
+        return p
+    memcpy(tail, p, n)
+    return tail
+
+
 cdef class Vocabulary:
     """Byte strings numbered in order of first occurrence."""
 
@@ -172,24 +195,41 @@ cdef class Vocabulary:
         return self._look_up(buffer, starts, stops, False)
 
     cdef object _look_up(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops, bint add):
-        cdef int64_t i, number = 0, n = starts.shape[0], size = buffer.shape[0]
+        cdef int64_t i, number = 0, n = starts.shape[0], size = buffer.shape[0], first = 0, last, length, k
         cdef uint8_t tail[2 * SLACK]
+        cdef uint64_t keys[BATCH]
+        cdef uint64_t places[BATCH]
         cdef const uint8_t* p
         numbers = np.empty(n, np.uint32)
         cdef uint32_t[::1] out = numbers
         with nogil:
-            for i in range(n):
-                if stops[i] <= starts[i]:
-                    number = -2
+            while first < n:
+                last = min(first + BATCH, n)
+                for i in range(first, last):  # ask for the memory of a whole batch before the first answer is needed
+                    length = stops[i] - starts[i]
+                    if length <= 0:
+                        number = -2
+                        break
+                    k = i - first
+                    keys[k] = key_of(near(&buffer[starts[i]], length, size - starts[i], tail), length)
+                    places[k] = place_of(keys[k])
+                    prefetch(&self.table.slots[places[k] & self.table.mask])
+                if number == -2:
                     break
-                p = &buffer[starts[i]]
-                if starts[i] + SLACK > size:  # too near the end to load 8 bytes
-                    memcpy(tail, p, stops[i] - starts[i])
-                    p = tail
-                number = add_word(&self.table, p, stops[i] - starts[i]) if add else find_word(&self.table, p, stops[i] - starts[i])
+                for i in range(first, last):
+                    length = stops[i] - starts[i]
+                    k = i - first
+                    p = near(&buffer[starts[i]], length, size - starts[i], tail)
+                    if add:
+                        number = add_keyed(&self.table, keys[k], places[k], p, length)
+                    else:
+                        number = <int64_t>slot_of(&self.table, keys[k], places[k], p, length).word - 1
+                    if number < 0 and add:
+                        break
+                    out[i] = <uint32_t>number
                 if number < 0 and add:
                     break
-                out[i] = <uint32_t>number
+                first = last
         if number == -2:
             raise ValueError("the empty string has no number")
         if number < 0 and add and n:

@@ -23,7 +23,7 @@ METRICS = ("f1", "accuracy", "precision", "recall", "confusion", "confidence_mar
 def test_cleaning_gives_the_reference_texts() -> None:
     pairs = json.loads((GOLDEN / "cleaning.json").read_text(encoding="utf-8"))
     column = column_of([text for text, _ in pairs])
-    found = encode_rows(load_tables(), column.buffer, column.starts, column.stops, -1, True)
+    found = encode_rows(load_tables(), column.buffer, column.starts, column.stops, -1, 2)
     data, ends = found["texts"].tobytes(), np.cumsum(found["sizes"]).tolist()
     cleaned = [data[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
     assert cleaned == [expected for _, expected in pairs]

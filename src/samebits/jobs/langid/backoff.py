@@ -77,7 +77,14 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     for cycle in range(1, config.cycles + 1):
         keep, last = ~ledger.dropped, cycle == config.cycles
         words = count_words(
-            engine, "count", state.rows, state.labels, keep, num_words=rows.num_words, once_per_row=False
+            engine,
+            "count",
+            state.rows,
+            state.labels,
+            keep,
+            num_words=rows.num_words,
+            num_languages=num,
+            once_per_row=False,
         )
         features = derive(rows.words, rows.word_stops, words, num)
         suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)

@@ -18,6 +18,8 @@ from samebits.kernels.langid_words import Vocabulary
 
 __all__ = ["EncodeShard"]
 
+NARROW_WORDS = 1 << 16
+
 Part = dict[str, Any]
 
 
@@ -82,16 +84,16 @@ def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Par
         folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
         return {
             **_words(folded["words"], folded["word_stops"]),
-            **_tokens(folded["tokens"], folded["token_stops"]),
+            **_tokens(folded["tokens"], folded["token_stops"], len(folded["word_stops"])),
             "hashes": folded["hashes"],
             "kept": (_lengths(folded["token_stops"]) > 0).view(np.uint8),
             "num_cut": int(folded["cut"].sum()),
         }
     script = script_number(config.script)
-    encoded = encode_rows(load_tables(), text.buffer, text.starts, text.stops, script, again)
+    encoded = encode_rows(load_tables(), text.buffer, text.starts, text.stops, script, int(again))
     part = {
         **_words(encoded["words"], encoded["word_stops"]),
-        **_tokens(encoded["tokens"], encoded["token_stops"]),
+        **_tokens(encoded["tokens"], encoded["token_stops"], len(encoded["word_stops"])),
         "hashes": encoded["hashes"],
         "kept": (encoded["sizes"] > 0).view(np.uint8),
         "num_cut": 0,
@@ -110,8 +112,8 @@ def _clean_again(
     script: int,
 ) -> Part:
     """Clean the cleaned rows once more, and return those that changed: the reference reports on these."""
-    stops = np.cumsum(sizes)
-    second = encode_rows(load_tables(), texts, (stops - sizes)[rows], stops[rows], script, False)
+    stops = np.cumsum(sizes[rows])
+    second = encode_rows(load_tables(), texts, stops - sizes[rows], stops, script, 0)
     changed = np.flatnonzero((second["hashes"] != hashes[rows]).any(axis=1) | (second["sizes"] == 0))
     ends = second["token_stops"]
     starts = ends - _lengths(ends)
@@ -129,8 +131,10 @@ def _lengths(stops: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.diff(stops, prepend=np.int64(0))
 
 
-def _tokens(tokens: NDArray[np.uint32], stops: NDArray[np.int64]) -> Part:
-    return {"tokens": tokens, "lengths": _lengths(stops).astype(np.uint32)}
+def _tokens(tokens: NDArray[np.uint32], stops: NDArray[np.int64], num_words: int) -> Part:
+    """Two bytes a token where they are enough: a part is digested, journalled and read again."""
+    narrow = tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens
+    return {"tokens": narrow, "lengths": _lengths(stops).astype(np.uint32)}
 
 
 def _words(words: NDArray[np.uint8], stops: NDArray[np.int64]) -> Part:

@@ -54,7 +54,16 @@ def train_exact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger
     before = int(rows.kept[:n].sum())  # the reference counts these before it removes duplicates
     for cycle in range(1, config.cycles + 1):
         keep = ~ledger.dropped
-        words = count_words(engine, "count", train, labels, keep, num_words=rows.num_words, once_per_row=True)
+        words = count_words(
+            engine,
+            "count",
+            train,
+            labels,
+            keep,
+            num_words=rows.num_words,
+            num_languages=len(rows.languages),
+            once_per_row=True,
+        )
         scores = _Scores(*score_by_words(engine, "score", train, words, len(rows.languages)))
         kept = np.flatnonzero(keep)
         report = reported.report(

@@ -21,7 +21,7 @@ from samebits.data.files import writing
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.langid.config import LangidConfig
 from samebits.jobs.langid.encode import EncodeShard
-from samebits.kernels.langid_words import Vocabulary
+from samebits.kernels.langid_words import Vocabulary, renumber
 
 __all__ = ["Rows", "gather"]
 
@@ -90,7 +90,7 @@ class _Folder:
 
     def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
         numbers = _add(self.words, block["words"], block["word_stops"])
-        self.spill.write(numbers[block["tokens"]].tobytes())
+        self.spill.write(renumber(numbers, block["tokens"]).data)
         if "again" in block:
             self.add_changed(block["again"])
         n = len(block["lengths"])

@@ -166,7 +166,7 @@ class LangidModel:
 
     def _rank_exact(self, column: TextColumn) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         script = script_number(self.files.script)
-        found = encode_rows(load_tables(), column.buffer, column.starts, column.stops, script, False)
+        found = encode_rows(load_tables(), column.buffer, column.starts, column.stops, script, 0)
         stops = found["word_stops"]
         numbers = self.vocabulary.find(found["words"], stops - np.diff(stops, prepend=0), stops)
         counted = self.files.counted
