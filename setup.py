@@ -31,7 +31,9 @@ FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
 
 def extension(name: str, source: Path) -> Extension:
     """Describe one module of the kernels folder."""
-    family = name.partition("_")[0]  # lm_gelu is compiled again when a header lm_*.h changes, and nothing else is
+    family = name.partition("_")[
+        0
+    ]  # lm_gelu is compiled again when a header lm_*.h changes, and nothing else is
     headers = [str(path) for path in sorted(KERNELS.glob(f"{family}_*.h"))]
     return Extension(f"samebits.kernels.{name}", [str(source)], extra_compile_args=FLAGS, depends=headers)
 

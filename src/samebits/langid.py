@@ -187,7 +187,10 @@ def evaluate_files(
     lang_column: str = "lang",
     workers: str = "auto",
 ) -> dict[str, Any]:
-    """Measure a model on labelled rows; languages it does not know are counted, outside the measures."""
+    """Measure a model on labelled rows; languages it does not know are counted, outside the measures.
+
+    Macro measures are over the languages that occur, as a label or as an answer: of a model's others nothing is known.
+    """
     sources = open_sources(inputs, (), input_format=input_format)
     task = EvaluateShard(text_column, lang_column)
     parts = list(_map(task, sources.corpus, (sources, model), workers))
@@ -196,9 +199,11 @@ def evaluate_files(
     lengths = np.array([length for part in parts for length in part["lengths"]], np.int64)
     top = np.concatenate([part["top"] for part in parts]).astype(np.int32) if parts else np.empty(0, np.int32)
     known = labels >= 0
-    trained = np.ones(len(number), bool)
+    occurring = np.zeros(len(number), bool)
+    occurring[labels[known]] = True
+    occurring[top[known & (top >= 0)]] = True
     margins = np.zeros(int(known.sum()))
-    report = make_report(labels[known], top[known], margins, trained=trained, languages=model.languages)
+    report = make_report(labels[known], top[known], margins, trained=occurring, languages=model.languages)
     del report["confidence_margin"]
     right = top == labels
     report["by_length"] = [

@@ -55,7 +55,7 @@ def test_an_explanation_names_the_features(model: Path, samebits: Run, tmp_path:
     texts = tmp_path / "texts.txt"
     texts.write_text("Morgen\n")
     found = json.loads(samebits("langid", "predict", texts, "-m", model, "--explain").out)
-    assert (found["label"], found["against"]) == ("de", "en")
+    assert (found["lang"], found["against"]) == ("de", "en")
     assert {"feature": "morgen", "kind": "word"}.items() <= next(
         item for item in found["features"] if item["kind"] == "word"
     ).items()
@@ -65,6 +65,25 @@ def test_eval_prints_the_measures(model: Path, rows: Path, samebits: Run) -> Non
     ended = samebits("langid", "eval", rows, "-m", model)
     assert "accuracy\t1.0000" in ended.out
     assert json.loads(samebits("langid", "eval", rows, "-m", model, "--json").out)["rows"] == 4
+
+
+def test_eval_takes_the_mean_over_the_languages_that_occur(
+    model: Path, samebits: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "german.jsonl"
+    path.write_text(json.dumps({"text": "guten Morgen", "lang": "de"}) + "\n")
+    found = json.loads(samebits("langid", "eval", path, "-m", model, "--json").out)
+    assert (found["accuracy"], found["precision"], found["recall"], found["f1"]) == (1.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("mode", ["exact", "backoff"])
+def test_rows_without_any_letter_cannot_be_trained_on(mode: str, samebits: Run, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    path.write_text('{"text": "...", "lang": "en"}\n{"text": "", "lang": "de"}\n')
+    ended = samebits("langid", "train", path, "-o", tmp_path / "model", "--mode", mode)
+    assert (ended.code, ended.out) == (1, "")
+    assert "all 2 rows are empty after cleaning" in ended.err
+    assert not (tmp_path / "model").exists()
 
 
 def test_clean_keeps_rows_the_model_agrees_with(model: Path, samebits: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from samebits.cli import flags
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
+from samebits.core.units import show_count
 
 __all__ = ["group"]
 
@@ -21,16 +22,20 @@ def summarize_training(record: RunRecord) -> None:
     about = record.metrics
     rows = about["rows"]
     reasons = " + ".join(f"{count:,} {reason}" for reason, count in rows["by_reason"].items()) or "0 dropped"
-    click.echo(f"{rows['read']:,} rows = {rows['kept']:,} kept + {reasons}", err=True)
+    click.echo(f"{show_count(rows['read'], 'row')} = {rows['kept']:,} kept + {reasons}", err=True)
     if rows["suspects_kept"]:
-        click.echo(f"{rows['suspects_kept']:,} kept rows are suspect: see the ledger", err=True)
+        click.echo(
+            f"{show_count(rows['suspects_kept'], 'suspect')} among the kept rows: see the ledger", err=True
+        )
     for cycle in about["cycles"]:
         click.echo(
-            f"cycle {cycle['cycle']}: accuracy {cycle['accuracy']:.4f}, F1 {cycle['f1']:.4f} on {cycle['rows']:,} rows, "
+            f"cycle {cycle['cycle']}: accuracy {cycle['accuracy']:.4f}, F1 {cycle['f1']:.4f} on {show_count(cycle['rows'], 'row')}, "
             f"{cycle['removed']:,} removed",
             err=True,
         )
-    click.echo(f"{about['languages']:,} languages, {about['words']:,} words", err=True)
+    click.echo(
+        f"{show_count(about['languages'], 'language')}, {show_count(about['words'], 'word')}", err=True
+    )
 
 
 def summarize_cleaning(record: RunRecord) -> None:
@@ -39,13 +44,14 @@ def summarize_cleaning(record: RunRecord) -> None:
     parts = " + ".join(
         f"{counts[name]:,} {name}" for name in ("kept", "label_mismatch", "low_confidence", "blank", "bad")
     )
-    click.echo(f"{counts['read']:,} rows = {parts}", err=True)
+    click.echo(f"{show_count(counts['read'], 'row')} = {parts}", err=True)
 
 
 def summarize_model(record: RunRecord) -> None:
     """Say what was written."""
     about = record.metrics
-    click.echo(f"{about['mode']} model: {about['languages']:,} languages, {about['words']:,} words", err=True)
+    size = f"{show_count(about['languages'], 'language')}, {show_count(about['words'], 'word')}"
+    click.echo(f"{about['mode']} model: {size}", err=True)
 
 
 def _model_flag(*, required: bool) -> click.Parameter:
@@ -92,7 +98,13 @@ def _explained(model: Any, text: str, prediction: Any) -> str:
         )
     found = model.explain(text)
     features = [{"feature": f.feature, "kind": f.kind, "bits": f.bits} for f in found["features"]]
-    return json.dumps({"text": text, **found, "features": features}, ensure_ascii=False)
+    shown = {
+        "text": text,
+        "lang": found["label"],
+        "against": found["against"],
+        "lead_bits": found["lead_bits"],
+    }
+    return json.dumps({**shown, "features": features}, ensure_ascii=False)
 
 
 def _eval(model: str | None, **values: Any) -> None:
@@ -114,7 +126,9 @@ def _eval(model: str | None, **values: Any) -> None:
         value = report[name]
         click.echo(f"{name}\t{value:.4f}" if isinstance(value, float) else f"{name}\t{value}")
     for bucket in report["by_length"]:
-        click.echo(f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{bucket['rows']} rows")
+        click.echo(
+            f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{show_count(bucket['rows'], 'row')}"
+        )
     worst = sorted(report["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
     for pair in worst:
         click.echo(f"{pair['langs'][0]} {pair['langs'][1]}\t{pair['score']:.4f}")

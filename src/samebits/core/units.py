@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["show_size"]
+__all__ = ["show_count", "show_size"]
 
 
 def show_size(num_bytes: float) -> str:
@@ -16,3 +16,12 @@ def show_size(num_bytes: float) -> str:
             return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"
         num_bytes /= 1000
     return f"{num_bytes:.1f} TB"
+
+
+def show_count(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> show_count(1, "row"), show_count(1_200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

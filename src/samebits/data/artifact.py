@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from samebits.core.digest import canonical_json, digest_of_file
 from samebits.core.plan import Plan
 from samebits.data.bad_rows import BadRows
-from samebits.data.files import remove_tree, sync_folder, writing
+from samebits.data.files import remove_tree, sync_all, sync_folder, writing
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [
@@ -114,10 +113,7 @@ class ArtifactWriter:
         return str(manifest["digest"])
 
     def _put_in_place(self) -> None:
-        for path in [*self._partial.rglob("*"), self._partial]:
-            descriptor = os.open(path, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
+        sync_all([*self._partial.rglob("*"), self._partial])
         old = self.output.with_name(self.output.name + ".old")
         if self.output.exists():
             remove_tree(old)  # a run that was killed right here may have left it

@@ -159,6 +159,12 @@ def _finish(plan: Plan, folder: _Folder, path: Path) -> Rows:
         )
     # There is at least one block: there are training rows.
     column: dict[str, NDArray[Any]] = {name: np.concatenate(parts) for name, parts in folder.columns.items()}
+    if not column["kept"][: folder.num_train].any():
+        raise InputError(
+            f"nothing is left to train on: all {folder.num_train:,} rows are empty after cleaning",
+            path=", ".join(plan.source_names),
+            hint="is --text-column right? Cleaning keeps letters of a known script, and digits beside them",
+        )
     names, labels = _sorted_labels(folder.labels, column["labels"])
     words, word_stops = folder.words.export()
     return Rows(
