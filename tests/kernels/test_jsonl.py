@@ -98,6 +98,22 @@ def test_values_survive_a_round_trip(rest: dict[str, object], t: str, u: str, as
         assert found == [u.encode(), t.encode()]
 
 
+@settings(max_examples=200)
+@given(
+    pieces=st.lists(
+        st.sampled_from(["\n", '"', "\\", "\t", "é", "\u2028", "🙂", "\x01", ""])
+        | st.text("ab\x7fü", max_size=40),
+        min_size=10,
+        max_size=60,
+    ),
+    ascii_only=st.booleans(),
+)
+def test_texts_with_many_escapes_are_all_accepted(pieces: list[str], ascii_only: bool) -> None:
+    text = "".join(pieces)
+    line = json.dumps({"t": text}, ensure_ascii=ascii_only).encode()
+    assert extract(line, [b"t"]) == [text.encode()]
+
+
 @pytest.mark.parametrize(
     ("line", "values"),
     [

@@ -18,8 +18,15 @@ cdef enum:
     MAX_DEPTH = 64  # one bit of a word each: 1 for an object, 0 for an array
     MAX_NUMBER = 18  # characters; longer ones may be read as different values by different parsers
 
+cdef extern from *:
+    int COUNT_ZEROS "__builtin_ctzll"(uint64_t x) noexcept nogil
+
 cdef uint64_t ONES = 0x0101010101010101
 cdef uint64_t TOPS = 0x8080808080808080
+
+cdef uint8_t[256] MEANING  # of the character after a backslash; 0 where JSON knows no such escape
+MEANING[0x22], MEANING[0x5C], MEANING[47] = 0x22, 0x5C, 47  # quote, backslash, slash
+MEANING[98], MEANING[102], MEANING[110], MEANING[114], MEANING[116] = 8, 12, 10, 13, 9  # b f n r t
 
 
 cdef inline int64_t _skip_space(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
@@ -53,14 +60,15 @@ cdef inline int64_t _code_unit(const uint8_t* p, int64_t i, int64_t n) noexcept 
 
 cdef inline int64_t _plain_run(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
     """First position from i that holds a quote, a backslash or a control character; n if none does."""
-    cdef uint64_t w, quote, slash
+    cdef uint64_t w, quote, slash, hits
     while i + 8 <= n:
         memcpy(&w, p + i, 8)
         quote = w ^ (ONES * 0x22)
         slash = w ^ (ONES * 0x5C)
-        # The classic tests for a zero byte and for a byte below 0x20, eight bytes at a time.
-        if ((quote - ONES) & ~quote | (slash - ONES) & ~slash | (w - ONES * 0x20) & ~w) & TOPS:
-            break
+        # The classic tests for a zero byte and for a byte below 0x20, eight bytes at a time: the lowest hit is exact.
+        hits = ((quote - ONES) & ~quote | (slash - ONES) & ~slash | (w - ONES * 0x20) & ~w) & TOPS
+        if hits:
+            return i + (COUNT_ZEROS(hits) >> 3)
         i += 8
     while i < n and p[i] != 0x22 and p[i] != 0x5C and p[i] >= 0x20:
         i += 1
@@ -92,7 +100,7 @@ cdef int64_t _string(const uint8_t* p, int64_t i, int64_t n, bint* escaped) noex
                 if not 0xDC00 <= unit <= 0xDFFF:
                     return -1
                 i += 6
-        elif p[i + 1] in (0x22, 0x5C, 47, 98, 102, 110, 114, 116):  # " \ / b f n r t
+        elif MEANING[p[i + 1]]:
             i += 2
         else:
             return -1
@@ -205,24 +213,53 @@ cdef int64_t _value(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
             return -1
 
 
-cdef int64_t _unescape(uint8_t* p, int64_t start, int64_t stop) noexcept nogil:
-    """Replace the escapes of a checked string in place; return where it stops now."""
-    cdef int64_t i = start, out = start, run
-    cdef uint32_t code
+cdef int64_t _move_run(uint8_t* p, int64_t* position, int64_t stop, int64_t out) noexcept nogil:
+    """Move what lies before the next backslash, where ``position`` is left, to ``out``; return where it stops there.
+
+    Runs are short, some 30 bytes of code, and calls of memchr and memmove would cost more than the bytes. Eight are
+    moved before it is known how many count, which is safe once ``out`` is eight bytes behind.
+    """
+    cdef int64_t i = position[0], run
+    cdef uint64_t w, slash, hits
     cdef uint8_t* hit
-    cdef uint8_t c
-    while True:
+    if i - out < 8:
         hit = <uint8_t*> memchr(p + i, 0x5C, stop - i)
         run = stop - i if hit == NULL else hit - (p + i)
         memmove(p + out, p + i, run)
-        out += run
-        i += run
+        position[0] = i + run
+        return out + run
+    while i + 8 <= stop:
+        memcpy(&w, p + i, 8)
+        memcpy(p + out, &w, 8)
+        slash = w ^ (ONES * 0x5C)
+        hits = (slash - ONES) & ~slash & TOPS
+        if hits:
+            run = COUNT_ZEROS(hits) >> 3
+            position[0] = i + run
+            return out + run
+        i += 8
+        out += 8
+    while i < stop and p[i] != 0x5C:
+        p[out] = p[i]
+        i += 1
+        out += 1
+    position[0] = i
+    return out
+
+
+cdef int64_t _unescape(uint8_t* p, int64_t start, int64_t stop) noexcept nogil:
+    """Replace the escapes of a checked string in place; return where it stops now."""
+    cdef int64_t i = start, out = start
+    cdef uint32_t code
+    cdef uint8_t c
+    while True:
+        out = _move_run(p, &i, stop, out)
         if i >= stop:
             return out
         c = p[i + 1]
         i += 2
         if c != 117:
-            p[out] = 8 if c == 98 else 12 if c == 102 else 10 if c == 110 else 13 if c == 114 else 9 if c == 116 else c
+            p[out] = MEANING[c]
             out += 1
             continue
         code = <uint32_t> _code_unit(p, i, stop)
