@@ -13,6 +13,7 @@ it into pieces: files and runs are kept under ``.bench``, every call adds a roun
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import json
 import resource
@@ -28,6 +29,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import samebits
 from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
 from benchmarks.tokens_data import text_jsonl, write_puzzles
 
@@ -58,6 +60,9 @@ class Bench:
         self.sizes = {"small": 3, "large": 8} if quick else {"small": 17, "large": 120}
         self.num_puzzles = 30_000 if quick else 400_000
         self.vocab_size = 8_000 if quick else 32_000
+        # pip compiles the peers' modules when it installs them; a checkout where Python may not write bytecode would
+        # compile ours at every start (0.1 s)
+        compileall.compile_dir(str(Path(samebits.__file__).parent), quiet=1)
         version = metadata.version("tokenizers")
         self.peer = peer_python("tokens", ["datasets", "datatrove", "orjson", f"tokenizers=={version}"])
 

@@ -40,6 +40,12 @@ def _value_of(flags: Sequence[str], arguments: Sequence[str]) -> str:
 
 
 def _load(document: bytes) -> Any:
+    """Build the tables and make the first call, which builds more of them (20 ms) and sizes the library's thread pool."""
     from fastokens._native import Tokenizer
 
-    return Tokenizer.from_json_str(document.decode())
+    from samebits.core.one_cpu import one_cpu
+
+    library = Tokenizer.from_json_str(document.decode())
+    with one_cpu():
+        library.encode_batch_flat(["a"], split_special_tokens=True)
+    return library

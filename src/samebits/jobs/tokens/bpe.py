@@ -13,8 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core import early
+from samebits.core.one_cpu import one_cpu
 from samebits.data.rowblock import TextColumn
 from samebits.errors import ConfigError, MissingExtra
 from samebits.jobs.tokens.bpe_probe import probe_key, probe_texts, remember, was_equal
@@ -86,7 +86,7 @@ class FastEncoder:
             raise MissingExtra("fastokens", extra="tokens", needed_for="fast BPE encoding") from None
         begun = early.take(f"fastokens {hashlib.sha256(document).hexdigest()}")
         self.library = begun or Tokenizer.from_json_str(document.decode())
-        with _one_cpu():
+        with one_cpu():
             self.encode_strings(["a"])
 
     def encode_strings(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -102,20 +102,6 @@ def import_tokenizers() -> Any:
     except ImportError:
         raise MissingExtra("tokenizers", extra="tokens", needed_for="BPE") from None
     return tokenizers
-
-
-@contextmanager
-def _one_cpu() -> Iterator[None]:
-    """Let the calling thread see one CPU: fastokens then runs inline instead of starting a pool of its own."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def choose_library(document: bytes) -> tuple[str, str]:
