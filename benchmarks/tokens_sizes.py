@@ -1,9 +1,10 @@
 """Sizes at the edge: a file of 5 GB, 10,000 tiny files, a line of 100 MB; each compared with what its parts give.
 
 A block of text is built once. The 5 GB file is that block repeated, so its stream must be the block's stream repeated; the tiny
-files hold one line of the block each, so theirs must be the block's. The long line lies between lines of the block and is a bad
-row by its length, and nothing around it may change. Ratio keys: ``five_gb``, ``tiny_files_10000``, ``line_100mb``: 1 where the
-stream is as it must be. The quick form uses 60 MB, 1,000 files and the same line.
+files hold one line of the block each, so theirs must be the block's. The long line lies between lines of the block; it must be
+what the encoder gives for its text alone, wherever it is cut (shards of 8 and 1 MiB), and nothing around it may change. Ratio keys:
+``five_gb``, ``tiny_files_10000``, ``line_100mb``: 1 where the stream is as it must be. The quick form uses 60 MB, 1,000 files and
+the same line.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.common import BENCH, arguments, finish, show_table
 from benchmarks.tokens_data import text_jsonl
+from samebits.jobs.tokens.bpe import FastEncoder
 
 BLOCK_BYTES = 20_000_000
 LONG_LINE_BYTES = 100_000_000
@@ -87,14 +91,24 @@ class Sizes:
         return equal, {"files": number, **_spent(record)}
 
     def long_line(self) -> tuple[bool, dict[str, Any]]:
-        """Put a long line after the first one of the block."""
-        source = self.folder / "long.jsonl"
-        first, rest = self.block.read_bytes().split(b"\n", 1)
-        source.write_bytes(first + b'\n{"text": "' + b"x" * LONG_LINE_BYTES + b'"}\n' + rest)
-        record = self.build(source, "long", "--max-bad", "1")
-        bad = json.loads((self.folder / "long" / "bad_rows.jsonl").read_bytes())
-        equal = self.stream("long").read_bytes() == self.stream("block").read_bytes()
-        return equal and bad["line"] == 2, {"bad": bad, **_spent(record)}
+        """Put a long line, all texts of the block again and again, after the first one of the block."""
+        source, lines = self.folder / "long.jsonl", self.block.read_bytes().splitlines(keepends=True)
+        once = "".join(json.loads(line)["text"] for line in lines)
+        text = once * (1 + LONG_LINE_BYTES // len(once.encode()))
+        row = json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+        source.write_bytes(b"".join([lines[0], row, *lines[1:]]))
+        record = self.build(source, "long")
+        again = self.build(source, "again", "--cell-mb", "1")
+        ids = FastEncoder((self.folder / "bpe" / "tokenizer.json").read_bytes()).encode_strings([text])[0]
+        block, end = (
+            self.stream("block").read_bytes(),
+            np.load(self.folder / "block" / "train.offsets.npy")[1],
+        )
+        first, rest = block[: end * 2], block[end * 2 :]
+        wanted = first + ids.astype("<u2").tobytes() + first[-2:] + rest
+        equal = self.stream("long").read_bytes() == wanted
+        equal = equal and record["artifact_digest"] == again["artifact_digest"]
+        return equal, {"bytes": len(row), **_spent(record)}
 
 
 def _spent(record: dict[str, Any]) -> dict[str, Any]:

@@ -22,24 +22,38 @@ from samebits.jobs.tokens.estimate import Estimate
 
 
 @pytest.mark.slow
-def test_a_line_of_100_mb_is_a_bad_row_and_one_over_many_cells_is_a_row(build: Build, tmp_path: Path) -> None:
+def test_a_line_of_100_mb_is_a_row_wherever_it_is_cut(build: Build, tmp_path: Path) -> None:
+    """It lies over many cells, is cut inside characters, and has neighbours with CRLF and without a final newline."""
     path = tmp_path / "long.jsonl"
-    good = (
-        b'{"text": "' + "é".encode() * 1_500_000 + b'"}'
-    )  # 3 MB: many cells of 256 KiB, cut inside characters
     path.write_bytes(
-        b'{"text": "a"}\r\n{"text": "' + b"x" * 100_000_000 + b'"}\n' + good + b'\n{"text": "b"}'
+        b'{"text": "a"}\r\n{"text": "' + "é".encode() * 50_000_000 + b'"}\n{"text": "b"}\n{"text": "c"}'
     )
     folders = [
         build(path, workers=workers, executor="threads", cell_mb=cell_mb)
-        for workers, cell_mb in (("1", 8.0), ("2", 0.25), ("3", 5.000001))
+        for workers, cell_mb in (("1", 8.0), ("2", 1.0), ("3", 5.000001))
     ]
     assert len({open_artifact(folder).digest for folder in folders}) == 1
     store = TokenStore.open(folders[0])
-    assert [len(store[row]) for row in range(3)] == [2, 3_000_001, 2]
+    assert [len(store[row]) for row in range(4)] == [2, 100_000_001, 2, 2]
+    assert store[1][:-1].astype(np.uint8).tobytes() == "é".encode() * 50_000_000
+    assert (folders[0] / "bad_rows.jsonl").read_bytes() == b""
+    record = json.loads((folders[0] / "record.json").read_bytes())
+    assert (
+        "estimate: 2 rows, 100,000,0" in record["metrics"]["estimate"]
+    )  # from the first shard: it holds 2 of 4
+
+
+def test_a_line_longer_than_allowed_is_a_bad_row_wherever_it_is_cut(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b'{"text": "a"}\r\n{"text": "' + "é".encode() * 1_500_000 + b'"}\n{"text": "b"}')
+    folders = [
+        build(path, workers=workers, executor="threads", cell_mb=cell_mb, max_line_mb=2)
+        for workers, cell_mb in (("1", 8.0), ("2", 0.25), ("3", 1.000001))
+    ]
+    assert len({open_artifact(folder).digest for folder in folders}) == 1
     bad = json.loads((folders[0] / "bad_rows.jsonl").read_bytes())
     assert (bad["source"], bad["line"], bad["offset"]) == ("long.jsonl", 2, 15)
-    assert "longer than" in bad["reason"]
+    assert bad["reason"] == "longer than 2097152 bytes"
 
 
 @pytest.mark.slow

@@ -49,7 +49,12 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
     engine.observer(Warned(guess.sentence()))
     guess.check(out.output.absolute().parent)
     task = EncodeShard(
-        dtype, config.width, config.truncate, config.stride or config.length or 1, config.batch_size
+        dtype,
+        config.width,
+        config.truncate,
+        config.stride or config.length or 1,
+        config.batch_size,
+        config.max_line_bytes,
     )
     with writing(out.output), _Fold(plan, config, tokenizer, dtype, out) as fold:
         for shard, part in engine.map_ordered("encode", task, plan.shards, state=state):
@@ -74,6 +79,7 @@ def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
         config.vocab_size,
         columns,
         seed=config.seed,
+        max_line_bytes=config.max_line_bytes,
     )
     return learn_tokenizer(plan, settings, engine, None)
 

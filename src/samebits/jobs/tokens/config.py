@@ -68,6 +68,7 @@ class TokensConfig:
     export: tuple[str, ...] = option(
         (), help="packed: make the files readable by nanogpt, megatron or both", metavar="NAME,…"
     )
+    max_line_mb: int = option(128, help="a longer line or row is a bad one", metavar="MB")
     cell_mb: float = option(8.0, help="size of a shard of the input in MiB", how=True, metavar="MB")
     batch_size: int = option(1000, help="rows encoded at once", how=True)
     memory_mb: int = option(
@@ -106,6 +107,11 @@ class TokensConfig:
         """The splits that are written."""
         return ("train", "val") if self.val_ratio > 0 else ("train",)
 
+    @property
+    def max_line_bytes(self) -> int:
+        """Bytes of the longest line that is kept; workers hold several copies of one that long."""
+        return self.max_line_mb << 20
+
     def parsed_template(self) -> Template:
         """Return what a row consists of."""
         return template_of(
@@ -114,7 +120,7 @@ class TokensConfig:
 
 
 def _check_numbers(config: TokensConfig) -> None:
-    for name in ("vocab_size", "max_length", "stride", "limit", "batch_size", "memory_mb"):
+    for name in ("vocab_size", "max_length", "stride", "limit", "max_line_mb", "batch_size", "memory_mb"):
         value = getattr(config, name)
         if value is not None and value < 1:
             raise ConfigError(f"--{name.replace('_', '-')} is {value}", hint="use 1 or more")

@@ -59,6 +59,7 @@ class EncodeShard:
         policy: What happens to longer ones; ``error`` is decided by the fold, which knows line numbers.
         step: Tokens from one window to the next.
         batch_rows: Rows encoded at once.
+        max_line_bytes: A longer line is a bad row.
     """
 
     dtype: str
@@ -66,11 +67,13 @@ class EncodeShard:
     policy: str
     step: int
     batch_rows: int
+    max_line_bytes: int
 
     def __call__(self, shard: Shard, state: EncodeState, /) -> dict[str, Any]:
         """Return the shard's rows as one stream of ids with lengths and line numbers."""
         total = _Part(self.dtype)
-        for block in iter_rows(state.corpus, shard, state.template.columns):
+        rows = iter_rows(state.corpus, shard, state.template.columns, max_line_bytes=self.max_line_bytes)
+        for block in rows:
             total.count(block)
             for batch in _batches(block, self.batch_rows):
                 total.add(batch, self, state)

@@ -77,7 +77,7 @@ def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -
     """Encode a sample from the start of the input and scale it up."""
     corpus: Corpus = plan.inputs
     text_bytes = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in corpus.sources)
-    sample_rows, sample_tokens, sample_bytes = _sample(plan, state, dtype)
+    sample_rows, sample_tokens, sample_bytes = _sample(plan, config, state, dtype)
     scale = text_bytes / max(sample_bytes, 1)
     num_rows, num_tokens = round(sample_rows * scale), round(sample_tokens * scale)
     if config.limit is not None and config.limit < num_rows:
@@ -105,11 +105,18 @@ def _store_bytes(config: TokensConfig, num_rows: int, stream: int, item: int) ->
     return num_rows * ((config.length + 1) * item + 12) + arrays
 
 
-def _sample(plan: Plan, state: EncodeState, dtype: str) -> tuple[int, int, int]:
+def _sample(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> tuple[int, int, int]:
     """Encode the first rows: (rows, tokens, bytes of the input they came from)."""
     codes = piece_codes(state.template, state.tokenizer)
     for shard in _heads(plan):
-        for block in iter_rows(state.corpus, shard, state.template.columns, stream_bytes=SAMPLE_BYTES):
+        blocks = iter_rows(
+            state.corpus,
+            shard,
+            state.template.columns,
+            max_line_bytes=config.max_line_bytes,
+            stream_bytes=SAMPLE_BYTES,
+        )
+        for block in blocks:
             if len(block) == 0:
                 continue
             rows = max(1, int(np.searchsorted(block.offsets - block.offsets[0], SAMPLE_BYTES)))
@@ -136,9 +143,10 @@ def _head(block: RowBlock, rows: int) -> RowBlock:
 
 
 def _span(block: RowBlock, rows: int, shard_bytes: int) -> int:
-    """Bytes of the input that hold these rows; in Parquet offsets are row numbers, so text size stands in."""
-    if rows < len(block):
-        span = int(block.offsets[rows] - block.offsets[0])
-        text = sum(int((c.stops[:rows] - c.starts[:rows]).sum()) for c in block.columns.values())
-        return max(span, text)
-    return max(shard_bytes, 1)
+    """Bytes of the input that hold these rows: in Parquet offsets are row numbers, so text size stands in.
+
+    It also does where the last row goes on far beyond its shard.
+    """
+    span = int(block.offsets[rows] - block.offsets[0]) if rows < len(block) else shard_bytes
+    text = sum(int((c.stops[:rows] - c.starts[:rows]).sum()) for c in block.columns.values())
+    return max(span, text, 1)

@@ -18,7 +18,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.corpus import Corpus
-from samebits.data.rows import iter_rows
+from samebits.data.rows import MAX_LINE_BYTES, iter_rows
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.tokens.bpe import import_tokenizers
 from samebits.jobs.tokens.open_tokenizer import load_tokenizer
@@ -50,6 +50,7 @@ class LearnSettings:
         min_count: Rarer characters, words or pairs are left out.
         sample_mb: Text given to the byte-pair trainer at most.
         seed: Seed of the sample.
+        max_line_bytes: A longer line is a bad row.
     """
 
     kind: Literal["char", "word", "bpe"]
@@ -58,6 +59,7 @@ class LearnSettings:
     min_count: int = 1
     sample_mb: int = 100
     seed: int = 0
+    max_line_bytes: int = MAX_LINE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,14 @@ class CountShard:
 
     kind: str
     columns: tuple[str, ...]
+    max_line_bytes: int
 
     def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
         """Return distinct keys, one after the other, with offsets and counts."""
         counts: dict[bytes, int] = {}
         bad, num_lines = [], 0
         count = _count_words if self.kind == "word" else _count_chars
-        for block in iter_rows(state, shard, self.columns):
+        for block in iter_rows(state, shard, self.columns, max_line_bytes=self.max_line_bytes):
             for column in block.columns.values():
                 for key, number in count(column.buffer, column.starts, column.stops):
                     counts[key] = counts.get(key, 0) + number
@@ -108,13 +111,14 @@ class SampleShard:
     columns: tuple[str, ...]
     seed: int
     threshold: int
+    max_line_bytes: int
 
     def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
         """Return the chosen texts, one after the other, with offsets."""
         texts: list[bytes] = []
         bad, num_lines = [], 0
         key = key_for(self.seed, "tokens", "sample", shard.source) & ((1 << 64) - 1)
-        for block in iter_rows(state, shard, self.columns):
+        for block in iter_rows(state, shard, self.columns, max_line_bytes=self.max_line_bytes):
             chosen = np.flatnonzero(hash_rows(key, block.offsets) <= np.uint64(self.threshold)).tolist()
             texts += [column[row] for row in chosen for column in block.columns.values()]
             bad += [dict(row) for row in block.bad]
@@ -153,7 +157,7 @@ def _count(
     plan: Plan, settings: LearnSettings, engine: Engine, out: ArtifactWriter | None
 ) -> dict[bytes, int]:
     counts: dict[bytes, int] = {}
-    task = CountShard(settings.kind, settings.columns)
+    task = CountShard(settings.kind, settings.columns, settings.max_line_bytes)
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs):
         keys, offsets = part["keys"], part["offsets"].tolist()
         for i, number in enumerate(part["counts"].tolist()):
@@ -168,7 +172,8 @@ def _learn_bpe(plan: Plan, settings: LearnSettings, engine: Engine, out: Artifac
     library = import_tokenizers()
     size = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in plan.inputs.sources)
     share = min(1.0, settings.sample_mb * 1e6 / max(size, 1))
-    task = SampleShard(settings.columns, settings.seed, min(int(share * 2**64), 2**64 - 1))
+    threshold = min(int(share * 2**64), 2**64 - 1)
+    task = SampleShard(settings.columns, settings.seed, threshold, settings.max_line_bytes)
     pieces: list[str] = []
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs):
         offsets = part["offsets"]
