@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 import threading
-from contextlib import suppress
 from typing import NoReturn
 
 # Objects between two looks for cycles: at Python's 700 a tenth of the start-up goes into them, and what the imports make
@@ -36,8 +35,12 @@ def leave(code: int) -> NoReturn:
     getattr(threading, "_shutdown")()  # noqa: B009 - what Python itself calls; it has no public name
     getattr(atexit, "_run_exitfuncs")()  # noqa: B009
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # the reader is gone: there is nobody left to tell
+        try:
             stream.flush()
+        except (BrokenPipeError, ValueError):
+            continue  # the reader is gone, or the stream is closed: there is nobody left to tell
+        except OSError:
+            code = code or 1  # what was printed is not all there, e.g. on a full disk
     os._exit(code)
 
 

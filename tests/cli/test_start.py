@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,40 @@ def test_the_exit_code_of_a_failed_command_survives(tmp_path: Path) -> None:
     done = run("langid", "train", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "model"))
     assert done.returncode == 1
     assert "no such file" in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("good morning\n" * 50_000)
+    command = [
+        sys.executable,
+        "-m",
+        "samebits",
+        "count",
+        str(texts),
+        "-o",
+        str(tmp_path / "counts"),
+        "--json",
+    ]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_output_that_finds_no_room_is_named() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "samebits", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: cannot print: No space left on device\nhint: send the output to another disk\n"
+    )

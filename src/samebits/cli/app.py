@@ -5,6 +5,7 @@ Exit codes: 0 complete, 1 failed, 2 usage, 3 parity or verify difference, 130 in
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -21,6 +22,8 @@ from samebits.cli.sections import SectionedGroup
 from samebits.errors import SamebitsError
 
 __all__ = ["COMMANDS", "cli", "run"]
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # name -> (where it is, one line of help). Nothing is imported before its command is used.
 COMMANDS = {
@@ -112,10 +115,15 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nerror: interrupted", err=True)
         return 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the second of the first
         # The reader of our output went away (samebits ... | head): not an error, but nothing more can be said.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _say("OutputFailed", f"cannot print: {error.strerror}", "send the output to another disk", arguments)
+        return 1
     return 0
 
 
