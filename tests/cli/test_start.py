@@ -98,3 +98,9 @@ def test_output_that_finds_no_room_is_named() -> None:
     assert done.stderr == (
         "error: cannot print: No space left on device\nhint: send the output to another disk\n"
     )
+
+
+def test_a_profiler_has_the_last_word() -> None:
+    command = [sys.executable, "-m", "cProfile", "-m", "samebits", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "function calls" in done.stdout
