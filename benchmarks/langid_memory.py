@@ -60,7 +60,11 @@ def main() -> None:
         "langid_memory",
         equal=len({record["artifact_digest"] for record in records.values()}) == 1,
         ratios={name: LIMIT_BYTES / peak for name, peak in peaks.items()},
-        details={"rows": num_rows, "peak_bytes": peaks, "limit_bytes": LIMIT_BYTES},
+        details={
+            "rows": num_rows,
+            "peak_gigabytes": {name: peak / 1e9 for name, peak in peaks.items()},
+            "limit_bytes": LIMIT_BYTES,
+        },
         options=options,
     )
 
