@@ -169,7 +169,9 @@ class _SampleEngine(Engine):
     chosen: Sequence[int] = ()
     expected: dict[tuple[str, int], str] = field(default_factory=dict)
 
-    def map_ordered(self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None) -> NoReturn:
+    def map_ordered(
+        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str = "bytes"
+    ) -> NoReturn:
         """Run and compare the chosen shards."""
         found: dict[int, str] = {}
 

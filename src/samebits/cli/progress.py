@@ -47,6 +47,7 @@ class _State:
         self.stage = ""
         self.num_shards = 0
         self.num_units = 0
+        self.unit = "bytes"
         self.shards_done = 0
         self.units_done = 0
         self.units_resumed = 0
@@ -56,6 +57,7 @@ class _State:
     def take(self, event: Event) -> None:
         if isinstance(event, StageStarted):
             self.stage, self.num_shards, self.num_units = event.stage, event.num_shards, event.num_units
+            self.unit = event.unit
             self.shards_done = self.units_done = self.units_resumed = 0
             self.started = clock.seconds()
             # Numbers of a stage end with it; what was unusable stays worth knowing.
@@ -74,7 +76,8 @@ class _State:
         fresh = self.units_done - self.units_resumed
         if seconds > FIRST_RATE_SECONDS and fresh:
             rate = fresh / seconds
-            pieces.append(f"{show_size(rate)}/s")
+            shown = show_size(rate) if self.unit == "bytes" else f"{rate:,.0f} {self.unit}"
+            pieces.append(f"{shown}/s")
             pieces.append(f"{max(0, self.num_units - self.units_done) / rate:.0f} s left")
         pieces += [f"{value:g} {name.replace('_', ' ')}" for name, value in self.metrics.items() if value]
         pieces.append(f"{show_size(memory_of_all())} memory")

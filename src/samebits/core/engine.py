@@ -71,9 +71,9 @@ class Engine:
     place: Place = field(default_factory=Place)
 
     def map_ordered(
-        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None
+        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str = "bytes"
     ) -> Iterator[tuple[Shard, Any]]:
-        """Yield (shard, part) in shard order, whatever the order of arrival.
+        """Yield (shard, part) in shard order, whatever the order of arrival; ``unit`` is what shards count, for people.
 
         Raises:
             ShardFailed: if a task raised.
@@ -81,7 +81,7 @@ class Engine:
             NotDeterministic: if two runs of a shard differ.
         """
         started = clock.seconds()
-        self.observer(StageStarted(stage, len(shards), _num_units(shards)))
+        self.observer(StageStarted(stage, len(shards), _num_units(shards), unit))
         handle = self.executor.publish(state)
         yield from _Stage(self, stage, task, shards, handle).run()
         self.observer(StageDone(stage, clock.seconds() - started))

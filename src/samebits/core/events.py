@@ -20,11 +20,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StageStarted:
-    """A stage begins; ``num_units`` is the total length of its shards (bytes for line files)."""
+    """A stage begins; ``num_units`` is the total length of its shards, counted in ``unit`` (``bytes``, ``rows``)."""
 
     stage: str
     num_shards: int
     num_units: int
+    unit: str = "bytes"
 
 
 @dataclass(frozen=True, slots=True)

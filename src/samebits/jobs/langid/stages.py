@@ -59,7 +59,8 @@ def row_shards(num_rows: int) -> ShardTable:
 def run_rows(engine: Engine, stage: str, task: Any, num_rows: int, state: Any) -> Iterator[Any]:
     """Yield the parts of a stage over rows, in order; nothing is journalled."""
     unstored = replace(engine, store=NoStore(), plan=None)
-    return (part for _, part in unstored.map_ordered(stage, task, row_shards(num_rows), state=state))
+    shards = row_shards(num_rows)
+    return (part for _, part in unstored.map_ordered(stage, task, shards, state=state, unit="rows"))
 
 
 @dataclass(frozen=True, slots=True)
