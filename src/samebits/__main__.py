@@ -21,6 +21,11 @@ def main() -> None:
 
     cap_threads()
     keep_freed_memory()
+    from samebits.cli.early import begin_early
+
+    begin_early(
+        sys.argv[1:]
+    )  # before click is imported: the longest load of a command should be the first to begin
     from samebits.cli.app import run
 
     leave(run(sys.argv[1:]))

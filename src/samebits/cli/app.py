@@ -17,7 +17,6 @@ from typing import NoReturn
 import click
 
 from samebits import __version__
-from samebits.cli.early import begin_early
 from samebits.cli.sections import SectionedGroup
 from samebits.errors import SamebitsError
 
@@ -59,13 +58,6 @@ class LazyGroup(SectionedGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table."""
         return list(COMMANDS)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; what is slow to load and sure to be needed is begun before its modules are imported."""
-        begin_early(args)
-        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""

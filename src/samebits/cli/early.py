@@ -1,7 +1,7 @@
 """Begin loading a tokenizer file while the command's own modules are being imported.
 
 fastokens builds its tables for a file of 32,000 ids in 0.26 s without holding the GIL, and the imports take as long on
-another core. This looks at the arguments before click does, so it only guesses: a wrong guess costs nothing but work.
+another core. This looks at the arguments before click is imported, so it only guesses: a wrong guess costs only work.
 """
 
 from __future__ import annotations
