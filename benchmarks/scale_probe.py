@@ -185,6 +185,7 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
     from samebits.kernels import lockstep as kernel
     from samebits.lockstep.barrier import Barrier, make_slots
     from samebits.lockstep.layout import make_layout
+    from samebits.lockstep.meeting import SharedMeeting
     from samebits.lockstep.memory import Sizes, create_memory, map_memory
     from samebits.lockstep.step import Stepper
 
@@ -198,8 +199,8 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
         layout.views(state.params)[name][...] = np.asarray(value, np.float32)
     objective.bind(layout.views(state.params))
     mode = next(mode for mode in objective.modes() if objective.enter(mode))
-    barrier = Barrier(make_slots(1), 0, lambda: None)
-    stepper = Stepper(objective, recipe.fit, layout, state, worker=0, workers=1, barrier=barrier)
+    meeting = SharedMeeting(Barrier(make_slots(1), 0, lambda: None), state, 0, 1)
+    stepper = Stepper(objective, recipe.fit, layout, state, worker=0, workers=1, meeting=meeting)
     taken: dict[str, list[float]] = {"compute": [], "add": [], "reduce": [], "update": []}
 
     def timed(name: str, call: Any) -> None:

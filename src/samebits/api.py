@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from samebits.core.events import Observer, Warned, fan_out, ignore
 from samebits.core.executor import Executor
 from samebits.core.job import Job
 from samebits.core.options import RunOptions
-from samebits.core.place import Place
+from samebits.core.place import PartDone, Place
 from samebits.core.plan import Plan
+from samebits.core.ranks import Ranks, ranks_for
 from samebits.core.record import RunRecord, StageTimes
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
@@ -44,7 +46,7 @@ from samebits.executors.environment import fingerprint
 from samebits.executors.memory import own_peak
 from samebits.jobs import get_job
 
-__all__ = ["open_executor", "plan", "run"]
+__all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
 
 def plan(job: str | Job, config: Any) -> Plan:
@@ -63,6 +65,8 @@ def run(
 ) -> RunRecord:
     """Run a job into an output folder, or continue an interrupted run of the same plan.
 
+    Under torchrun, ranks above 0 help to train and write nothing: their record has no digest.
+
     Args:
         job: A job or its name.
         config: What to compute.
@@ -75,6 +79,9 @@ def run(
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
     """
     job, options, output = _job(job), options or RunOptions(), Path(output)
+    ranks = ranks_of(job, options)
+    if ranks is not None and not ranks.writes:
+        return _help(job, config, options, ranks)
     remove_finished(output)
     check_output(output, overwrite=options.overwrite)
     started = clock.seconds()
@@ -103,6 +110,71 @@ def run(
 
 def _job(job: str | Job) -> Job:
     return get_job(job) if isinstance(job, str) else job
+
+
+def ranks_of(job: str | Job, options: RunOptions) -> Ranks | None:
+    """Return the ranks of torchrun that a job runs on; None for jobs that do not train, and without torchrun.
+
+    Raises:
+        ConfigError: the options ask for something else than torchrun has started.
+    """
+    if _job(job).default_executor == "lockstep":
+        return ranks_for(options.executor, options.num_workers())
+    if options.executor == "torchrun":
+        raise ConfigError(
+            f"{_job(job).name} trains nothing, so torchrun has no meaning", hint="use -x dask or ray"
+        )
+    return None
+
+
+def refuse_ranks(what: str, job: str, options: RunOptions | None) -> None:
+    """Refuse a call whose result only rank 0 would have.
+
+    Raises:
+        ConfigError: there are several ranks.
+    """
+    ranks = ranks_of(job, options or RunOptions())
+    if ranks is not None and ranks.world > 1:
+        raise ConfigError(
+            f"{what} cannot run on {ranks.world} ranks of torchrun: only rank 0 writes the model",
+            hint=f"torchrun ... -m samebits {job.replace('_', ' ').removesuffix(' train')} train, then load what it wrote",
+        )
+
+
+def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord:
+    """Train with the other ranks; what the job writes before and beside training goes to a folder that is thrown away."""
+    started, started_at, planned = clock.seconds(), clock.utc_now(), job.plan(config)
+    place = Place(
+        workers=ranks.world,
+        stall_timeout=options.stall_timeout,
+        pin_cores=options.pin_cores,
+        rank=ranks.rank,
+        helps=True,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="samebits-rank-") as scratch,
+        open_executor(job, planned, options) as (executor, choice),
+        one_math_thread(),
+        closing(ArtifactWriter(Path(scratch) / "out", BadRows(options.max_bad))) as out,
+        suppress(PartDone),
+    ):
+        job.run(planned, config, Engine(executor, plan=planned, place=place), out)
+    return RunRecord(
+        job=job.name,
+        config=saved_fields(config),
+        inputs=(),
+        plan_digest=planned.digest,
+        artifact_digest="",
+        executor=executor.name,
+        workers=executor.workers,
+        why_workers=choice.sentence,
+        started_at=started_at,
+        seconds=clock.seconds() - started,
+        stages={},
+        peak_rss={"driver": own_peak(), "largest_child": 0},
+        metrics={},
+        environment=fingerprint(),
+    )
 
 
 def _num_threads(options: RunOptions, executor: Executor | None) -> int:
@@ -178,7 +250,9 @@ class _Session:
         )
 
     def place(self, workers: int) -> Place:
+        ranks = ranks_of(self.job, self.options)
         return Place(
+            rank=ranks.rank if ranks else None,
             workers=workers,
             folder=checkpoint_folder(self.journal.folder),
             restarts=self.options.retries,
@@ -239,12 +313,16 @@ def open_executor(
             f"{job.name} trains in lockstep, not on {name}",
             hint="leave -x out to use this machine; for several machines use torchrun (docs/guides/cluster.md)",
         )
-    choice = choose_workers(
-        1 if name == "serial" else options.num_workers(),
-        num_shards=len(planned.shards),
-        machine=look_at_machine(),
-        bytes_per_worker=job.bytes_per_worker,
-    )
+    ranks = ranks_of(job, options)
+    if ranks is not None:
+        name, choice = "torchrun", Choice(ranks.world, f"{ranks.world} ranks of torchrun, each one worker")
+    else:
+        choice = choose_workers(
+            1 if name == "serial" else options.num_workers(),
+            num_shards=len(planned.shards),
+            machine=look_at_machine(),
+            bytes_per_worker=job.bytes_per_worker,
+        )
     if options.executor == "auto" and name == "threads" and choice.workers == 1:
         name = "serial"  # one worker is one core: a thread beside the driver's would use part of a second one
     executor = make_executor(

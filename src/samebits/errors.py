@@ -10,7 +10,7 @@ exits with the class's ``exit_code``; library users catch the class and read its
     ├── PlanMismatch                    the journal belongs to another run         exit 1
     ├── ShardFailed                     a task raised an exception                 exit 1
     ├── WorkerLost                      a worker died, hung or ran out of memory   exit 1
-    ├── ClusterLost                     a scheduler or head cannot be reached      exit 1
+    ├── ClusterLost                     a scheduler, head or rank is out of reach  exit 1
     ├── NotDeterministic                two runs of one shard differ               exit 3
     ├── NotFinite                       a loss or gradient is NaN or infinite      exit 1
     ├── OutputExists                    the output is there already                exit 1
@@ -47,6 +47,8 @@ __all__ = [
     "TooManyBadRows",
     "WorkerLost",
     "did_you_mean",
+    "from_plain",
+    "to_plain",
 ]
 
 
@@ -131,16 +133,26 @@ class WorkerLost(SamebitsError):
     Attributes:
         shard: Index of the shard it had in hand, or None when none is known.
         reason: What is known of the cause, e.g. ``"killed by SIGKILL"``.
+        rank: The rank of torchrun that is lost, or None for any other worker.
     """
 
-    def __init__(self, message: str, *, shard: int | None = None, reason: str = "", hint: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        shard: int | None = None,
+        reason: str = "",
+        rank: int | None = None,
+        hint: str = "",
+    ) -> None:
         super().__init__(message, hint=hint)
         self.shard = shard
         self.reason = reason
+        self.rank = rank
 
 
 class ClusterLost(SamebitsError):
-    """The scheduler, the head or every worker of a cluster is out of reach; finished parts are kept."""
+    """The scheduler, the head, every worker of a cluster, or the other ranks are out of reach; finished parts are kept."""
 
 
 class NotDeterministic(SamebitsError):
@@ -207,6 +219,23 @@ class Interrupted(SamebitsError):
     """Ctrl-C; finished parts are kept and the hint says how to go on."""
 
     exit_code = 130
+
+
+def to_plain(error: SamebitsError) -> dict[str, object]:
+    """Return an error as plain data, for another machine: reading it back runs no code, as unpickling would.
+
+    >>> from_plain(to_plain(ConfigError("lr is -1", hint="use 0 or more"))).hint
+    'use 0 or more'
+    """
+    return {"class": type(error).__name__, "state": dict(error.__dict__)}
+
+
+def from_plain(fields: dict[str, object]) -> SamebitsError:
+    """Read what ``to_plain`` wrote; a class that is not in this file becomes a SamebitsError."""
+    found, state = globals().get(str(fields["class"])), fields["state"]
+    assert isinstance(state, dict)
+    cls = found if isinstance(found, type) and issubclass(found, SamebitsError) else SamebitsError
+    return _rebuild(cls, {"message": "", "hint": "", **state})
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

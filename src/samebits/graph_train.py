@@ -52,6 +52,7 @@ def train(
         if name not in known:
             raise ConfigError(f"unknown setting {name!r}", hint=did_you_mean(name, known))
     inputs = (str(data),) if isinstance(data, str | Path) else tuple(map(str, data))
+    api.refuse_ranks("graph_train.train", "graph_train", options)
     api.run("graph_train", TrainConfig(inputs=inputs, **settings), output=output, options=options)
     return GraphModel.load(output)
 

@@ -59,5 +59,6 @@ def train(
     """
     inputs = [data] if isinstance(data, str | Path) else list(data)
     config = make_config(LmConfig, {"inputs": [str(item) for item in inputs], **settings})
+    api.refuse_ranks("lm.train", "lm", options)
     api.run("lm", config, output=output, options=options, observer=observer)
     return LanguageModel.load(output)

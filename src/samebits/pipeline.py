@@ -117,6 +117,7 @@ def run(
     options = dataclasses.replace(options or RunOptions(), overwrite=True)
     for spec in recipe.stages:  # a mistake in the last stage is reported before hours of work on the first
         recipe.config_of(spec, get_job(spec.job).Config)
+        api.refuse_ranks("a pipeline", spec.job, options)
     started = clock.seconds()
     results: list[StageResult] = []
     for number, spec in enumerate(recipe.stages, 1):

@@ -13,6 +13,7 @@ from typing import Any
 
 from samebits.core.options import RunOptions
 from samebits.core.place import Place
+from samebits.core.ranks import Ranks, ranks_for
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError
 from samebits.executors.cores import choose_workers, look_at_machine
@@ -46,9 +47,11 @@ def fit(
         checkpoint: Folder for exact checkpoints; the same call continues from the newest of them.
         every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``; without it, every minute.
         options: Of RunOptions, ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here.
-        observer: Told of every step, validation and checkpoint (``samebits.lockstep.events``).
+            Under torchrun every rank is one worker and all of them return the same result; ``executor="lockstep"`` starts
+            workers on this machine instead.
+        observer: Told of every step, validation and checkpoint (``samebits.lockstep.events``); by rank 0 alone.
         allow_environment_change: Continue also where CPU or libraries differ; marks the result ``exact=False``.
-        stop: Asked after every step; True saves a checkpoint and returns unfinished.
+        stop: Asked after every step, by rank 0 alone; True saves a checkpoint and returns unfinished.
         settings: Any other field of ``samebits.lockstep.config.FitConfig``: shards, optimizer, lr, schedule, seed, ...
 
     Raises:
@@ -58,14 +61,18 @@ def fit(
     config = _config(steps, settings)
     if data is not None:
         objective = _with_data(objective, data)
+    ranks = ranks_for(options.executor, options.num_workers())
     folder = Path(checkpoint) if checkpoint is not None else None
+    if ranks is not None and not ranks.writes:
+        folder, observer, stop = None, ignore, None
     place = Place(
-        workers=_workers(options, config),
+        workers=_workers(options, config, ranks),
         folder=folder,
         resume=options.resume,
         restarts=options.retries,
         stall_timeout=options.stall_timeout,
         pin_cores=options.pin_cores,
+        rank=ranks.rank if ranks else None,
     )
     with _locked(folder):
         return train(
@@ -110,11 +117,11 @@ def _with_data(objective: Any, data: BatchSource) -> Objective:
     return found
 
 
-def _workers(options: RunOptions, config: FitConfig) -> int:
-    asked = options.num_workers()
+def _workers(options: RunOptions, config: FitConfig, ranks: Ranks | None) -> int:
+    asked = ranks.world if ranks is not None else options.num_workers()
     if asked is not None and asked > config.shards:
         raise ConfigError(
-            f"{asked} workers for {config.shards} gradient shards",
+            f"{asked} {'ranks' if ranks else 'workers'} for {config.shards} gradient shards",
             hint=f"use at most {config.shards} workers; more shards allow more, with other bits",
         )
     return choose_workers(asked, num_shards=config.shards, machine=look_at_machine()).workers

@@ -1,6 +1,7 @@
 """One run in a process of its own: a hash seed can be set, start-up state is fresh, and peak memory is its own.
 
-``run_cell`` starts ``python -m samebits.bench.cell`` with a JSON request on standard input and reads the record it prints.
+``run_cell`` starts ``python -m samebits.bench.cell`` with a JSON request in a file and reads the record it prints. With the
+executor ``torchrun`` that many ranks are started, and rank 0 prints.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ def run_cell(job: str, config: dict[str, Any], cell: Cell, output: Path) -> dict
         "output": str(output),
         "options": {"executor": cell.executor, "workers": str(cell.workers)},
     }
+    file = output.with_name(output.name + ".request.json")
+    file.write_text(json.dumps(request), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "samebits.bench.cell"],
-        input=json.dumps(request),
+        [sys.executable, *_launcher(cell), "-m", "samebits.bench.cell", str(file)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONHASHSEED": cell.hash_seed},
@@ -60,8 +62,14 @@ def run_cell(job: str, config: dict[str, Any], cell: Cell, output: Path) -> dict
     return record
 
 
+def _launcher(cell: Cell) -> list[str]:
+    if cell.executor != "torchrun":
+        return []
+    return ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={cell.workers}"]
+
+
 def _main() -> None:
-    """Run the request on standard input; prints the record, or fails with the error's words."""
+    """Run the request in the file that is named; prints the record, or fails with the error's words."""
     from samebits.executors.caps import cap_threads, keep_freed_memory
 
     cap_threads()
@@ -71,7 +79,7 @@ def _main() -> None:
     from samebits.core.options import RunOptions
     from samebits.jobs import get_job
 
-    request = json.load(sys.stdin)
+    request = json.loads(Path(sys.argv[1]).read_bytes())
     config = make_config(get_job(request["job"]).Config, request["config"])
     try:
         record = api.run(
@@ -82,7 +90,8 @@ def _main() -> None:
         )
     except SamebitsError as error:
         sys.exit(str(error))
-    sys.stdout.write(json.dumps(dataclasses.asdict(record)))
+    if record.artifact_digest:  # a rank above 0 only helps
+        sys.stdout.write(json.dumps(dataclasses.asdict(record)))
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -18,11 +19,13 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
-from samebits.errors import SamebitsError
+from samebits.core.ranks import find_ranks
+from samebits.errors import ConfigError, SamebitsError
 
 __all__ = ["COMMANDS", "cli", "run"]
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+GIVE_WAY_SECONDS = 3.0  # longer than ranks need to meet the same error one after the other
 
 # name -> (where it is, one line of help). Nothing is imported before its command is used.
 COMMANDS = {
@@ -119,11 +122,27 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
+def _speaker(error: Exception) -> str:
+    """Return what an error begins with, after giving way to the rank of torchrun that reports it for all.
+
+    When that one ends, torchrun ends the others, so those who are still here after the wait have an error of their own.
+    """
+    try:
+        ranks = find_ranks()
+    except ConfigError:
+        return ""
+    if ranks is None or ranks.reports(getattr(error, "rank", None)):
+        return ""
+    time.sleep(GIVE_WAY_SECONDS)
+    return f"rank {ranks.rank}: "
+
+
 def _show(error: SamebitsError, arguments: list[str]) -> None:
+    speaker = _speaker(error)
     traceback = getattr(error, "remote_traceback", "")
     if traceback and ("-v" in arguments or "--verbose" in arguments):
         click.echo(traceback, err=True)
-    _say(type(error).__name__, error.message, error.hint, arguments)
+    _say(type(error).__name__, speaker + error.message, error.hint, arguments)
 
 
 def _show_usage(error: click.ClickException, arguments: list[str]) -> None:
@@ -135,7 +154,8 @@ def _show_usage(error: click.ClickException, arguments: list[str]) -> None:
     context = getattr(error, "ctx", None)
     if not hint and context is not None:
         hint = f"{context.command_path} --help"
-    _say("UsageError", message[:1].lower() + message[1:].removesuffix("."), hint, arguments)
+    message = _speaker(error) + message[:1].lower() + message[1:].removesuffix(".")
+    _say("UsageError", message, hint, arguments)
 
 
 def _say(kind: str, message: str, hint: str, arguments: list[str]) -> None:

@@ -15,6 +15,7 @@ from samebits.cli import flags
 from samebits.cli.progress import make_progress
 from samebits.cli.sections import SectionedCommand
 from samebits.core.events import Event, Observer, fan_out
+from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
 
 __all__ = ["ask_job", "job_command", "observing"]
@@ -49,7 +50,9 @@ def job_command(
     from samebits.jobs import get_job
 
     def callback(**values: Any) -> None:
-        record = _run(job_name, values, watch or observing)
+        config, options = ask_job(job_name, values)
+        values |= _voice(job_name, options)
+        record = _run(job_name, config, options, values, watch or observing)
         if values["as_json"]:
             click.echo(json.dumps(dataclasses.asdict(record), ensure_ascii=False))
         elif not values["quiet"]:
@@ -79,10 +82,19 @@ def ask_job(job_name: str, values: dict[str, Any]) -> tuple[Any, Any]:
     return config, flags.build_options(values, file)
 
 
-def _run(job_name: str, values: dict[str, Any], watch: Watch) -> RunRecord:
+def _voice(job_name: str, options: RunOptions) -> dict[str, Any]:
+    """Return what silences a rank of torchrun above 0: rank 0 speaks for all, and a log file has one writer."""
     from samebits import api
 
-    config, options = ask_job(job_name, values)
+    ranks = api.ranks_of(job_name, options)
+    if ranks is None or ranks.writes:
+        return {}
+    return {"quiet": True, "progress": False, "as_json": False, "log_file": None}
+
+
+def _run(job_name: str, config: Any, options: RunOptions, values: dict[str, Any], watch: Watch) -> RunRecord:
+    from samebits import api
+
     with watch(values) as observer:
         return api.run(job_name, config, output=values["output"], options=options, observer=observer)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Place"]
+__all__ = ["PartDone", "Place"]
 
 
 class Place(NamedTuple):
@@ -24,6 +24,8 @@ class Place(NamedTuple):
         restarts: How often lost workers are started again without a new checkpoint in between.
         stall_timeout: Seconds without a sign of life before a worker counts as lost.
         pin_cores: Tie each worker to one core.
+        rank: This process runs only the worker of that number and others run the rest (torchrun); None runs all of them.
+        helps: Another rank writes what comes of it: training ends with ``PartDone`` instead of a result.
     """
 
     workers: int = 1
@@ -32,3 +34,12 @@ class Place(NamedTuple):
     restarts: int = 2
     stall_timeout: float = 60.0
     pin_cores: bool = False
+    rank: int | None = None
+    helps: bool = False
+
+
+class PartDone(BaseException):
+    """This rank's part of a training job is done, and rank 0 writes the artifact; caught by the front door.
+
+    Not an error and no Exception, so that no job mistakes it for a failure.
+    """

@@ -22,6 +22,7 @@ EXECUTORS = {
     "threads": "samebits.executors.threads:ThreadsExecutor",
     "processes": "samebits.executors.processes:ProcessesExecutor",
     "lockstep": "samebits.executors.lockstep:LockstepExecutor",
+    "torchrun": "samebits.executors.lockstep:make_torchrun_executor",
     "dask": "samebits.executors.dask:DaskExecutor",
     "ray": "samebits.executors.ray:RayExecutor",
 }

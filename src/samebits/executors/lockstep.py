@@ -15,15 +15,14 @@ from samebits.core.plan import Shard
 from samebits.executors import ExecutorOptions
 from samebits.executors.worker import run_shard
 
-__all__ = ["LockstepExecutor"]
+__all__ = ["LockstepExecutor", "make_torchrun_executor"]
 
 
 class LockstepExecutor:
     """Runs each shard of a map stage when it is submitted; ``workers`` is what training will use."""
 
-    name = "lockstep"
-
     def __init__(self, options: ExecutorOptions | None = None) -> None:
+        self.name = "lockstep"
         self.workers = (options or ExecutorOptions()).workers
 
     def publish(self, state: Any) -> Handle:
@@ -41,3 +40,10 @@ class LockstepExecutor:
 
     def close(self, *, cancel: bool = False) -> None:
         """Do nothing: there is nothing to release."""
+
+
+def make_torchrun_executor(options: ExecutorOptions) -> LockstepExecutor:
+    """Return the same under the name of the one who starts the workers; here that is one worker for each rank."""
+    executor = LockstepExecutor(options)
+    executor.name = "torchrun"
+    return executor

@@ -5,5 +5,6 @@ their gradients are added in one fixed binary tree over shard numbers, whoever c
 kill and a resume on another number of them all end with the same weights to the last bit.
 
 Read in the order of a run: ``objective`` (what is trained) -> ``config`` -> ``train`` (the parent) -> ``crew`` (its processes)
--> ``worker`` -> ``step`` (three barriers) with ``tree``, ``layout``, ``optimizer`` and ``barrier`` -> ``checkpoint``.
+-> ``worker`` -> ``step`` (three meetings) with ``tree``, ``layout``, ``optimizer`` and ``barrier`` -> ``checkpoint``. Between ranks of
+torchrun the meetings are those of ``cluster``, with ``moves`` and ``board``.
 """

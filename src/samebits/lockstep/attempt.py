@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from samebits.lockstep.events import CheckpointSaved, FitObserver, FitStarted, S
 from samebits.lockstep.history import History
 from samebits.lockstep.memory import Sizes
 from samebits.lockstep.messages import (
+    Began,
     Failed,
     Finished,
     Holding,
@@ -39,14 +40,15 @@ from samebits.lockstep.messages import (
     ValidatedAt,
 )
 from samebits.lockstep.objective import Objective
+from samebits.lockstep.order import GO_ON, SAVE, STOP, Order
 from samebits.lockstep.parts import units_of
 from samebits.lockstep.resume import Identity, check_environment
 from samebits.lockstep.schedule import Progress
-from samebits.lockstep.worker import GO_ON, SAVE, STOP, Order
 
 __all__ = ["Attempt", "Run", "digest_of_state"]
 
 FLAT = ("params", "first", "second")
+LEAVE_SECONDS = 5.0  # for the other ranks to say why torchrun ends this one, before the first step
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +89,27 @@ class Attempt:
     """
 
     def __init__(self, run: Run, found: Checkpoint | None) -> None:
-        self.run, self.found = run, found
-        self.history = History.from_tensors(found.tensors) if found else History()
-        self.progress = Progress.from_fields(found.head["progress"]) if found else Progress()
-        self.steps_done = found.step if found else 0
+        self.run = run
+        self._go_on_from(found)
         self.stopped = False
         self.saved = 0
-        self.exact = bool(found.head["exact"]) if found else True
-        self.compute: str = found.head["compute"] if found else ""
-        self.fingerprint: dict[str, str] = dict(found.head["fingerprint"]) if found else {}
         self.peak_bytes = 0
         self.tensors: dict[str, NDArray[np.float32]] = {}
         self._interrupts = 0
+        self._began = False
+        self._leave_at = math.inf
         self._failures: list[Failed] = []
         self._ended = False
         self._heard_at = self._saved_at = clock.seconds()
+
+    def _go_on_from(self, found: Checkpoint | None) -> None:
+        self.found = found
+        self.history = History.from_tensors(found.tensors) if found else History()
+        self.progress = Progress.from_fields(found.head["progress"]) if found else Progress()
+        self.steps_done = found.step if found else 0
+        self.exact = bool(found.head["exact"]) if found else True
+        self.compute: str = found.head["compute"] if found else ""
+        self.fingerprint: dict[str, str] = dict(found.head["fingerprint"]) if found else {}
 
     def go(self) -> None:
         """Run to the end.
@@ -110,7 +118,10 @@ class Attempt:
             WorkerLost: start another attempt from the last checkpoint.
             SamebitsError: anything else; another attempt would end alike.
         """
-        if self.steps_done >= self.run.config.steps or self.progress.stopped:
+        alone = (
+            self.run.place.rank is None
+        )  # other ranks wait to be told, also that there is nothing left to do
+        if alone and (self.steps_done >= self.run.config.steps or self.progress.stopped):
             assert self.found is not None or self.run.config.steps == 0
             self._keep(self.found.tensors if self.found else _empty(self.run))
             return
@@ -140,7 +151,13 @@ class Attempt:
             fresh=self.found is None,
             progress=self.progress,
             save_every=run.every.steps if run.place.folder else 0,
+            found=self._found_by_rank_0(),
         )
+
+    def _found_by_rank_0(self) -> Checkpoint | None:
+        if self.found is None or self.run.place.rank is None:
+            return None
+        return replace(self.found, tensors=self.history.tensors())
 
     def _keep(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         self.tensors = {name: np.array(tensors[name]) for name in FLAT}
@@ -150,33 +167,38 @@ class Attempt:
         """Let the first Ctrl-C end the run after its step, with a checkpoint; the second ends it at once.
 
         That holds under any handler that would raise, the command line's own too; a program that ignores Ctrl-C keeps
-        ignoring it.
+        ignoring it. torchrun sends SIGTERM to all ranks when one of them has failed, or when it is told to end itself: for
+        a rank that is the same wish, and its worker is about to say which it is.
         """
-        ours = threading.current_thread() is threading.main_thread()
-        before = signal.getsignal(signal.SIGINT) if ours else None
-        if not callable(before):
-            yield
-            return
+        is_rank = self.run.place.rank is not None
+        numbers = list[signal.Signals]()
+        if threading.current_thread() is threading.main_thread():
+            numbers += [signal.SIGINT] if callable(signal.getsignal(signal.SIGINT)) else []
+            numbers += [signal.SIGTERM] if is_rank else []
 
         def note(number: int, frame: Any) -> None:
             self._interrupts += 1
-            if self._interrupts > 1 or self.run.place.folder is None:
+            if self._interrupts > 1 + is_rank or (self.run.place.folder is None and not is_rank):
                 raise self._interrupted()
             crew.state.control[0] = STOP
+            if is_rank and not self._began:
+                self._leave_at = clock.seconds() + LEAVE_SECONDS
 
-        signal.signal(signal.SIGINT, note)
+        before = {number: signal.signal(number, note) for number in numbers}
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _interrupted(self) -> Interrupted:
-        if self.run.place.folder is None:
+        if self.run.place.folder is None and not self.run.place.rank:
             return Interrupted(
                 "interrupted; nothing is kept", hint="give a checkpoint folder to be able to go on"
             )
         return Interrupted(
-            f"interrupted after {self.steps_done} steps; checkpoints are kept", hint="the same call continues"
+            f"interrupted after {self.steps_done} steps; checkpoints are kept{' by rank 0' if self.run.place.rank else ''}",
+            hint="the same call continues",
         )
 
     def _follow(self, crew: Crew) -> None:
@@ -186,6 +208,8 @@ class Attempt:
                 self._take(crew, message)
             elif self._due() and crew.state.control[0] == GO_ON:
                 crew.state.control[0] = SAVE
+            if clock.seconds() > self._leave_at:
+                raise self._interrupted()
             if self._interrupts and not told:
                 told = True
                 self.run.observer(Warned("stopping after this step; Ctrl-C again stops at once"))
@@ -210,13 +234,15 @@ class Attempt:
             if crew.state.control[0] == SAVE:
                 crew.state.control[0] = GO_ON
             crew.gate.open()
+        elif isinstance(message, Began):
+            self._go_on_from(message.found)
         elif isinstance(message, Ready):
             self._ready(crew, message)
         elif isinstance(message, NonFinite):
             raise _not_finite(message)
         elif isinstance(message, Finished):
             self.peak_bytes = max(self.peak_bytes, message.peak_bytes)
-            if message.worker == 0:
+            if message.worker == (self.run.place.rank or 0):
                 self._ended = True
                 self.steps_done, self.progress = message.step, message.progress
                 self.stopped = message.step < self.run.config.steps and not message.progress.stopped
@@ -227,6 +253,7 @@ class Attempt:
 
     def _ready(self, crew: Crew, message: Ready) -> None:
         run, start = self.run, self.steps_done
+        self._began, self._leave_at = True, math.inf
         if self.found:
             allow = run.allow_environment_change
             differing = check_environment(self.found, message.fingerprint, allow=allow)

@@ -1,16 +1,20 @@
 """The parent's side of the workers: start them, listen, notice who died or went silent, end them.
 
+A rank of torchrun starts one of them; the others belong to other ranks.
+
 Each worker is a fresh interpreter that inherits the shared memory, the eventfds of the barrier and a pipe. The parent computes
 nothing, so it answers Ctrl-C at once and can always tell which worker is at fault.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -22,10 +26,10 @@ from samebits.core.place import Place
 from samebits.core.thread_caps import THREAD_CAPS
 from samebits.errors import ConfigError, WorkerLost
 from samebits.lockstep.barrier import Gate, make_slots
+from samebits.lockstep.lost import lost_worker
 from samebits.lockstep.memory import State, create_memory, map_memory
 from samebits.lockstep.messages import Failed, Finished, Message
-from samebits.lockstep.tree import shards_of
-from samebits.lockstep.worker import Order, Wiring
+from samebits.lockstep.order import Order, Wiring
 
 __all__ = ["Crew"]
 
@@ -33,6 +37,8 @@ START = "import json,sys;a=json.loads(sys.argv[1]);sys.path[:]=a.pop('path');fro
 LISTEN_SECONDS = 0.2
 PAUSE_SECONDS = 5.0  # the parent itself was away for so long: nobody is blamed for it
 END_SECONDS = 5.0
+TICK_SECONDS = 0.25
+_runs = itertools.count()  # tells the training runs of one process apart; all ranks make the same ones
 
 
 @dataclass
@@ -64,6 +70,8 @@ class Crew:
         self.state: State = map_memory(self._descriptors[0], order.sizes)
         self._members: list[_Member] = []
         self._looked_at = clock.seconds()
+        self._ended_ticks = threading.Event()
+        self._ranks = "" if place.rank is None else _prefix(next(_runs))
         gate = self._own(os.eventfd(0, os.EFD_SEMAPHORE | os.EFD_CLOEXEC))
         self.gate = Gate(gate, lambda: None)
 
@@ -74,11 +82,20 @@ class Crew:
     def start(self) -> None:
         """Start all workers; they begin to prepare at once."""
         payload = self._own(_pack(self.order))
+        if self.place.rank is not None:
+            threading.Thread(target=self._tick, daemon=True).start()
+            self._members.append(self._start_one(self.place.rank, payload, []))
+            return
         slots = make_slots(self.place.workers)
         for row in slots:
             self._descriptors += row
         for number in range(self.place.workers):
             self._members.append(self._start_one(number, payload, slots))
+
+    def _tick(self) -> None:
+        """Show the worker that this process lives: a rank whose parent is stopped counts as lost."""
+        while not self._ended_ticks.wait(TICK_SECONDS):
+            self.state.ticks[0] += 1
 
     def _start_one(self, number: int, payload: int, slots: list[list[int]]) -> _Member:
         reading, pipe = os.pipe()
@@ -92,6 +109,8 @@ class Crew:
             gate=self.gate.descriptor,
             slots=slots,
             cores=sorted(os.sched_getaffinity(0)) if self.place.pin_cores else [],
+            ranks=self._ranks,
+            stall_timeout=self.place.stall_timeout,
         )
         fields = json.dumps({**asdict(wiring), "path": sys.path})
         inherited = [wiring.memory, payload, pipe, wiring.gate, *(slot for row in slots for slot in row)]
@@ -154,17 +173,18 @@ class Crew:
                 raise self._lost(member, f"no sign of life for {self.place.stall_timeout:g} s")
 
     def _lost(self, member: _Member, reason: str) -> WorkerLost:
-        shards = shards_of(member.number, self.place.workers, self.order.config.shards)
-        named = f"shard {shards[0]}" if len(shards) == 1 else f"shards {shards[0]}-{shards[-1]}"
-        return WorkerLost(
-            f"worker {member.number} ({named}) was lost at step {self.step}: {reason}",
-            shard=shards[0],
+        return lost_worker(
+            member.number,
+            self.place.workers,
+            self.order.config.shards,
+            step=self.step,
             reason=reason,
-            hint="if memory ran out, use fewer workers; the same call continues from the last checkpoint",
+            is_rank=self.place.rank is not None,
         )
 
     def close(self) -> None:
         """End every worker and release everything; harmless the second time."""
+        self._ended_ticks.set()
         for member in self._members:
             if member.process.poll() is None:
                 member.process.kill()
@@ -176,6 +196,11 @@ class Crew:
             with suppress(OSError):
                 os.close(descriptor)
         self._descriptors.clear()
+
+
+def _prefix(run: int) -> str:
+    """Return what a run's keys in the store begin with; torchrun's restarts of all ranks are runs of their own."""
+    return f"samebits/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{run}"
 
 
 def _signal(number: int) -> str:

@@ -44,7 +44,8 @@ class Sizes:
             "weights": ("f8", (max(1, self.validation_shards),)),
             "flags": ("i8", (max(self.shards, self.workers),)),
             "pulses": ("i8", (self.workers,)),
-            "control": ("i8", (2,)),
+            "control": ("i8", (1 + self.workers,)),
+            "ticks": ("i8", (1,)),
         }
 
     @property
@@ -68,7 +69,8 @@ class State:
         weights: Its weight.
         flags: Votes and probes, one a worker; bad shards, one a shard.
         pulses: A counter each worker keeps raising while it lives.
-        control: What the parent wants, and what worker 0 made of it for everybody.
+        control: What the parent wants; then, for each worker that has one of its own, what that is in this step.
+        ticks: A counter that the parent of a rank keeps raising.
     """
 
     params: Floats
@@ -82,6 +84,7 @@ class State:
     flags: NDArray[np.int64]
     pulses: NDArray[np.int64]
     control: NDArray[np.int64]
+    ticks: NDArray[np.int64]
 
 
 def _pages(kind: str, shape: tuple[int, ...]) -> int:

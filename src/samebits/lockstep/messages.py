@@ -1,13 +1,34 @@
-"""What a worker tells the parent, over a pipe of its own. Worker 0 speaks for all; the others only say how they ended."""
+"""What a worker tells the parent, over a pipe of its own. Worker 0 speaks for all; the others only say how they ended.
+
+Between ranks each worker has a parent of its own and tells it everything but ``Holding``: rank 0 alone saves.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from samebits.errors import SamebitsError
+from samebits.lockstep.checkpoint import Checkpoint
 from samebits.lockstep.schedule import Progress
 
-__all__ = ["Failed", "Finished", "Holding", "Message", "NonFinite", "Ready", "Stepped", "ValidatedAt"]
+__all__ = [
+    "Began",
+    "Failed",
+    "Finished",
+    "Holding",
+    "Message",
+    "NonFinite",
+    "Ready",
+    "Stepped",
+    "ValidatedAt",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """Rank 0 goes on from this checkpoint, here without parameters and moments; told to the parents of the others."""
+
+    found: Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +99,4 @@ class Finished:
     peak_bytes: int
 
 
-Message = Ready | Stepped | ValidatedAt | Holding | NonFinite | Failed | Finished
+Message = Began | Ready | Stepped | ValidatedAt | Holding | NonFinite | Failed | Finished

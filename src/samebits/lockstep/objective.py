@@ -84,7 +84,10 @@ class Validated(Protocol):
         ...
 
     def validation_shard(self, i: int) -> tuple[float, float]:
-        """Return (weighted sum of losses, weight) of one shard; both are folded by the tree, in float64."""
+        """Return (weighted sum of losses, weight) of one shard; both are folded by the tree, in float64.
+
+        Shard 0 is always computed by worker 0, which is on the machine that writes the output.
+        """
         ...
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.errors import ConfigError, NotDeterministic
-from samebits.lockstep.barrier import Barrier
 from samebits.lockstep.config import FitConfig
 from samebits.lockstep.layout import Layout
+from samebits.lockstep.meeting import Meeting
 from samebits.lockstep.memory import State
 from samebits.lockstep.objective import Floats, Objective
 from samebits.lockstep.step import shard_rng
@@ -33,9 +33,7 @@ def probe(
     *,
     step: int,
     row: int,
-    worker: int,
-    workers: int,
-    barrier: Barrier,
+    meeting: Meeting,
 ) -> None:
     """Check an objective in every worker; ``row`` is one of this worker's own, free for the purpose.
 
@@ -54,11 +52,7 @@ def probe(
             hint="look for time, random numbers that are not from rng, sets, threads or state kept between shards",
         )
     flat[:] = 0.0  # the padding between tensors is never written and must add nothing
-    state.flags[worker] = first
-    barrier.wait()
-    found = state.flags[:workers].tolist()
-    barrier.wait()
-    state.flags[worker] = 0
+    found = meeting.ask(first)
     if len(set(found)) > 1:
         listed = ", ".join(f"worker {w}: {crc:08x}" for w, crc in enumerate(found))
         raise NotDeterministic(

@@ -71,6 +71,9 @@ def _may_extend(found: Checkpoint, config: FitConfig) -> bool:
 def check_environment(found: Checkpoint, now: Mapping[str, str], *, allow: bool) -> list[str]:
     """Return the differences between two machines, if they are allowed.
 
+    An objective that computes with torch has always loaded it. So where one side has not, torch is there for the network
+    between ranks, and its version changes nothing.
+
     Raises:
         EnvironmentMismatch: names every differing field with both values.
     """
@@ -79,6 +82,7 @@ def check_environment(found: Checkpoint, now: Mapping[str, str], *, allow: bool)
         f"{name} was {was.get(name)!r}, is {now.get(name)!r}"
         for name in sorted({*was, *now})
         if was.get(name) != now.get(name)
+        and not (name.startswith("torch") and ("torch" in was) != ("torch" in now))
     ]
     if differing and not allow:
         raise EnvironmentMismatch(

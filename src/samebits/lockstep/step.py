@@ -1,4 +1,4 @@
-"""One training step as one worker does it: compute, reduce, update, with a barrier after each.
+"""One training step as one worker does it: compute, reduce, update, with a meeting after each.
 
 1. *Compute*: each own shard on one math thread, its gradient written to its row; merges inside this worker at once.
 2. *Reduce*: on this worker's slice of the buffer, the merges between workers, the mean, and the norm of every chunk.
@@ -16,13 +16,13 @@ import numpy as np
 from samebits.core import clock
 from samebits.core.seeds import rng_for
 from samebits.kernels import lockstep as kernel
-from samebits.lockstep.barrier import Barrier
 from samebits.lockstep.config import FitConfig
 from samebits.lockstep.layout import CHUNK, Layout
+from samebits.lockstep.meeting import Meeting, Share
 from samebits.lockstep.memory import State
 from samebits.lockstep.objective import Objective, Validated
 from samebits.lockstep.optimizer import share_of, update
-from samebits.lockstep.tree import fold, shards_of, slice_of, split
+from samebits.lockstep.tree import fold, shards_of, slice_of, split, validation_of
 
 __all__ = ["Outcome", "Stepper", "shard_rng"]
 
@@ -66,13 +66,13 @@ class Stepper:
         *,
         worker: int,
         workers: int,
-        barrier: Barrier,
+        meeting: Meeting,
     ) -> None:
         self.objective = objective
         self.config = config
         self.state = state
         self.worker, self.workers = worker, workers
-        self.barrier = barrier
+        self.meeting = meeting
         self.shards = shards_of(worker, workers, config.shards)
         self.at_shard = -1
         self.update_seconds = 0.0
@@ -107,7 +107,7 @@ class Stepper:
         self.update_seconds = clock.seconds() - started
 
     def outcome(self) -> Outcome:
-        """Return loss and norm of the step, the same in every worker; between the second and the third barrier."""
+        """Return loss and norm of the step, the same in every worker; between the second and the third meeting."""
         squares = self.state.squares
         norm = math.sqrt(float(np.add.accumulate(squares)[-1]))  # strictly from left to right
         loss = fold(self.state.losses.tolist()) / self.config.shards
@@ -131,7 +131,7 @@ class Stepper:
             state.losses[g] = self.compute_shard(step, g)
             finite = math.isfinite(state.losses[g]) and bool(np.isfinite(state.rows[g]).all())
             state.flags[g] = not finite
-        self.barrier.wait()
+        self.meeting.meet(Share.SHARDS)
         bad = np.flatnonzero(state.flags[:num_shards])
         lowest = int(bad[0]) if len(bad) else -1
         return lowest, float(state.losses[lowest])
@@ -140,8 +140,8 @@ class Stepper:
         """Return the validation loss, the same in every worker."""
         assert isinstance(self.objective, Validated)
         state, num_shards = self.state, self.objective.num_validation_shards()
-        for i in shards_of(self.worker, self.workers, num_shards):
+        for i in validation_of(self.worker, self.workers, num_shards):
             state.sums[i], state.weights[i] = self.objective.validation_shard(i)
-        self.barrier.wait()
+        self.meeting.meet(Share.VALIDATION)
         total = fold(state.sums[:num_shards].tolist())
         return total / fold(state.weights[:num_shards].tolist())

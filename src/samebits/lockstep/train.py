@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.events import Warned
-from samebits.core.place import Place
+from samebits.core.place import PartDone, Place
 from samebits.errors import ConfigError, WorkerLost
 from samebits.lockstep.attempt import Attempt, Run, digest_of_state
 from samebits.lockstep.checkpoint import Checkpoint, load_newest, remove_all
@@ -95,6 +95,8 @@ def train(
         PlanMismatch: the checkpoints belong to a run with other settings.
         EnvironmentMismatch: the checkpoints were made with another CPU or library version.
         Interrupted: Ctrl-C; a checkpoint was saved if there is a folder.
+        ClusterLost: other ranks cannot be reached.
+        PartDone: this rank only helps, and rank 0 has the result.
     """
     identity = _identity(objective, config, place)
     run = Run(
@@ -118,11 +120,13 @@ def train(
         attempt = Attempt(run, found)
         try:
             attempt.go()
+            if place.helps:
+                raise PartDone
             return _result(run, attempt)
         except WorkerLost as error:
             losses = 1 if attempt.saved else losses + 1
-            if losses > place.restarts:
-                raise
+            if losses > place.restarts or place.rank is not None:
+                raise  # a lost rank is torchrun's to start again, or the user's
             found = _find(run)
             observer(Warned(f"{error.message}; starting again from step {found.step if found else 0}"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from dataclasses import dataclass
 
-__all__ = ["Merge", "Split", "fold", "merges", "owner_of", "shards_of", "slice_of", "split"]
+__all__ = ["Merge", "Split", "fold", "merges", "owner_of", "shards_of", "slice_of", "split", "validation_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,17 @@ def shards_of(worker: int, workers: int, num_shards: int) -> range:
     [[0], [1], [2, 3]]
     """
     return range(worker * num_shards // workers, (worker + 1) * num_shards // workers)
+
+
+def validation_of(worker: int, workers: int, num_shards: int) -> range:
+    """Return the contiguous validation shards of a worker; there may be fewer of them than workers, and worker 0 has the first.
+
+    Only worker 0 is sure to be where the output is: what an objective writes at its first validation shard arrives there.
+
+    >>> [list(validation_of(w, 3, 2)) for w in range(3)]
+    [[0], [1], []]
+    """
+    return range(-(-worker * num_shards // workers), -(-(worker + 1) * num_shards // workers))
 
 
 def owner_of(shard: int, workers: int, num_shards: int) -> int:

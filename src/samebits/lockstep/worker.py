@@ -2,7 +2,8 @@
 
 Started as a fresh interpreter with inherited descriptors (``crew``), so the math libraries see their one-thread variables before
 they are imported, and a script that trains needs no ``if __name__ == "__main__"``. It ignores Ctrl-C, which is the parent's
-business, and ends by itself when the parent is gone.
+business, and ends by itself when the parent is gone. A rank of torchrun is a parent with one worker; the other workers are
+other ranks', and the worker meets them over the network.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import signal
 import sys
 import threading
 import traceback
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,11 +23,12 @@ import numpy as np
 from samebits.core.seeds import rng_for
 from samebits.errors import SamebitsError
 from samebits.lockstep.barrier import Barrier, Gate
-from samebits.lockstep.config import FitConfig
 from samebits.lockstep.fingerprint import fingerprint
 from samebits.lockstep.layout import Layout
-from samebits.lockstep.memory import Sizes, State, map_memory
+from samebits.lockstep.meeting import Elsewhere, Meeting, Share, SharedMeeting
+from samebits.lockstep.memory import State, map_memory
 from samebits.lockstep.messages import (
+    Began,
     Failed,
     Finished,
     Holding,
@@ -38,60 +39,25 @@ from samebits.lockstep.messages import (
     ValidatedAt,
 )
 from samebits.lockstep.objective import Modal, Objective
+from samebits.lockstep.order import GO_ON, SAVE, STOP, Order, Wiring
 from samebits.lockstep.probe import probe
-from samebits.lockstep.schedule import Progress, after_validation, rate
+from samebits.lockstep.schedule import after_validation, rate
 from samebits.lockstep.step import Outcome, Stepper
 
-__all__ = ["GO_ON", "SAVE", "STOP", "Order", "Wiring", "main"]
+__all__ = ["main"]
 
-GO_ON, SAVE, STOP = 0, 1, 2  # what the parent wants, in control[0]; worker 0 passes it on in control[1]
 PULSE_SECONDS = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be done; the same for all workers.
-
-    Attributes:
-        objective: Unbound.
-        config: Settings.
-        layout: Places of tensors.
-        sizes: Of the shared memory.
-        start: First step.
-        fresh: Parameters have no values yet.
-        progress: What validations before ``start`` decided.
-        save_every: Steps between checkpoints; 0 when only the parent asks for them.
-    """
-
-    objective: Objective
-    config: FitConfig
-    layout: Layout
-    sizes: Sizes
-    start: int
-    fresh: bool
-    progress: Progress
-    save_every: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """Descriptors and numbers of one worker; crosses the process border as JSON."""
-
-    worker: int
-    workers: int
-    parent: int
-    memory: int
-    order: int
-    pipe: int
-    gate: int
-    slots: list[list[int]]
-    cores: list[int]
+LAST_WORD_SECONDS = 2.0  # to say why, before a worker ends although its parent does not listen
 
 
 def main(fields: dict[str, Any]) -> None:
     """Run a worker to its end; called by the one line that ``crew`` starts an interpreter with."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wiring = Wiring(**fields)
+    if wiring.ranks:
+        signal.signal(
+            signal.SIGTERM, signal.SIG_IGN
+        )  # torchrun sends it to parent and worker: the parent decides
     if wiring.cores:
         os.sched_setaffinity(0, {wiring.cores[wiring.worker % len(wiring.cores)]})
     pipe = Connection(wiring.pipe)
@@ -101,7 +67,12 @@ def main(fields: dict[str, Any]) -> None:
         worker = _Worker(order, wiring, pipe)
         worker.run()
     except BaseException as error:
-        pipe.send(_failure(error, wiring.worker, worker))
+        failure = _failure(error, wiring.worker, worker)
+        if worker is None:
+            pipe.send(failure)
+        else:
+            worker.meeting.fail(failure)
+            worker.say(failure)
     os._exit(0)  # threads of libraries must not keep a finished worker alive
 
 
@@ -114,6 +85,8 @@ def _read_order(descriptor: int) -> Order:
 
 
 def _failure(error: BaseException, number: int, worker: _Worker | None) -> Failed:
+    if isinstance(error, Elsewhere):
+        return error.failed
     trace = "".join(traceback.format_exception(error))
     try:
         summary = f"{type(error).__name__}: {error}"
@@ -133,12 +106,14 @@ class _Worker:
         self.order, self.wiring, self.pipe = order, wiring, pipe
         self.config = order.config
         self.state: State = map_memory(wiring.memory, order.sizes)
-        self.barrier = Barrier(wiring.slots, wiring.worker, self.end_with_parent)
         self.gate = Gate(wiring.gate, self.end_with_parent)
         self.progress = order.progress
         self.step = order.start
         self.holding = False
         self.first = wiring.worker == 0
+        self.speaks = self.first or bool(wiring.ranks)  # to the parent; a rank has one of its own
+        self.speaking = threading.Lock()
+        self.meeting = self.find_meeting()
         threading.Thread(target=self.pulse, daemon=True).start()
         self.stepper = Stepper(
             order.objective,
@@ -147,7 +122,25 @@ class _Worker:
             self.state,
             worker=wiring.worker,
             workers=wiring.workers,
-            barrier=self.barrier,
+            meeting=self.meeting,
+        )
+
+    def find_meeting(self) -> Meeting:
+        """Return how this worker meets the others: in shared memory, or over the network."""
+        wiring = self.wiring
+        if not wiring.ranks:
+            barrier = Barrier(wiring.slots, wiring.worker, self.end_with_parent)
+            return SharedMeeting(barrier, self.state, wiring.worker, wiring.workers)
+        from samebits.lockstep.cluster import ClusterMeeting
+
+        return ClusterMeeting(
+            wiring.ranks,
+            wiring.worker,
+            wiring.workers,
+            self.state,
+            stall_timeout=wiring.stall_timeout,
+            at_step=lambda: self.step,
+            lost=self.end_at_once,
         )
 
     def pulse(self) -> None:
@@ -156,32 +149,58 @@ class _Worker:
         while not wait.wait(PULSE_SECONDS):
             self.state.pulses[self.wiring.worker] += 1
             self.end_with_parent()
+            self.meeting.look()
 
     def end_with_parent(self) -> None:
         if os.getppid() != self.wiring.parent:
             os._exit(1)
 
+    def end_at_once(self, failure: Failed) -> None:
+        """Report what a thread has noticed, while the worker itself may wait for a rank that never comes."""
+        if self.speaking.acquire(timeout=LAST_WORD_SECONDS):
+            self.pipe.send(failure)
+        os._exit(0)
+
+    def say(self, message: Message) -> None:
+        with self.speaking:
+            try:
+                self.pipe.send(message)
+            except BrokenPipeError:
+                os._exit(1)  # the parent is gone, a moment before this process is told so
+
     def tell(self, message: Message) -> None:
-        if self.first:
-            self.pipe.send(message)
+        if self.speaks:
+            self.say(message)
 
     def run(self) -> None:
-        self.prepare()
+        self.begin()
+        if self.step < self.config.steps and not self.progress.stopped:
+            self.prepare()
         try:
             while self.step < self.config.steps and not self.progress.stopped:
                 if not self.make_step():
                     break
         except _Stopped:
+            self.meeting.leave()
             return
+        self.meeting.meet(Share.END)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        self.pipe.send(Finished(self.wiring.worker, self.step, self.progress, peak))
+        self.say(Finished(self.wiring.worker, self.step, self.progress, peak))
+        self.meeting.leave()
+
+    def begin(self) -> None:
+        """Agree on the first step, and give parameters their values there."""
+        self.order = order = self.meeting.begin(self.order)
+        self.step, self.progress = order.start, order.progress
+        if order.found is not None and not self.first:
+            self.say(Began(order.found))
+        if self.first and order.fresh:
+            _fill(order.layout, self.state, order.objective, rng_for(self.config.seed, "fit", "init"))
+        self.meeting.meet(Share.START)
 
     def prepare(self) -> None:
-        """Give parameters their first values, bind, choose a mode, probe; wait until the parent agrees."""
+        """Bind, choose a mode, probe; wait until the parent agrees."""
         objective, layout = self.order.objective, self.order.layout
-        if self.first and self.order.fresh:
-            _fill(layout, self.state, objective, rng_for(self.config.seed, "fit", "init"))
-        self.barrier.wait()
         objective.bind(layout.views(self.state.params))
         compute, refused = self.choose_mode()
         if (torch := sys.modules.get("torch")) is not None:
@@ -193,14 +212,12 @@ class _Worker:
             self.state,
             step=self.step,
             row=self.stepper.shards[0],
-            worker=self.wiring.worker,
-            workers=self.wiring.workers,
-            barrier=self.barrier,
+            meeting=self.meeting,
         )
-        if self.first:
+        if self.speaks:
             self.tell(Ready(fingerprint(compute), compute, refused))
             self.gate.wait()
-        self.barrier.wait()
+        self.meeting.meet(Share.NOTHING)
 
     def choose_mode(self) -> tuple[str, tuple[str, ...]]:
         """Return the first mode that works in every worker, and those that did not."""
@@ -208,12 +225,7 @@ class _Worker:
         if not isinstance(objective, Modal):
             return "", ()
         for mode in objective.modes():
-            self.state.flags[self.wiring.worker] = bool(objective.enter(mode))
-            self.barrier.wait()
-            agreed = bool(self.state.flags[: self.wiring.workers].all())
-            self.barrier.wait()
-            self.state.flags[self.wiring.worker] = 0
-            if agreed:
+            if all(self.meeting.ask(int(bool(objective.enter(mode))))):
                 return mode, tuple(refused)
             refused.append(mode)
         raise SamebitsError(f"no way of computing works in every worker; tried {', '.join(refused)}")
@@ -222,22 +234,22 @@ class _Worker:
         """Make one step; return False when the parent wants no more."""
         step, stepper, control = self.step, self.stepper, self.state.control
         failure = self.try_compute(step)
-        if self.first:
-            control[1] = GO_ON if self.holding else control[0]
-        self.barrier.wait()
-        wanted = int(control[1])
+        if self.speaks:
+            control[1 + self.wiring.worker] = GO_ON if self.holding else control[0]
+        self.meeting.meet(Share.GRADIENTS)
+        wanted = int(control[1:].max())
         self.stop_after_failure(failure)
         stepper.reduce()
         if self.holding:
             self.gate.wait()
             self.holding = False
-        self.barrier.wait()
+        self.meeting.meet(Share.NORMS)
         outcome = stepper.outcome()
         if not outcome.finite:
             self.refuse(step, outcome)
         share = rate(self.config, step) * self.progress.factor
         stepper.update(step, outcome.grad_norm, share)
-        self.barrier.wait()
+        self.meeting.meet(Share.PARAMETERS)
         self.step = step + 1
         self.tell(
             Stepped(
@@ -254,21 +266,20 @@ class _Worker:
         return wanted != STOP
 
     def try_compute(self, step: int) -> Failed | None:
-        """Compute own shards; a shard that raises is flagged, so that all workers stop at the same barrier."""
+        """Compute own shards; a shard that raises is flagged, so that all workers stop at the same meeting."""
         try:
             self.stepper.compute(step)
         except Exception as error:
             failure = _failure(error, self.wiring.worker, self)
-            self.state.flags[self.stepper.at_shard] = 1
+            self.state.flags[max(self.stepper.at_shard, self.stepper.shards[0])] = 1
             return failure
         return None
 
     def stop_after_failure(self, failure: Failed | None) -> None:
         """End together: each worker that failed says so, and the parent reports the lowest shard."""
-        if failure is not None:
-            self.pipe.send(failure)
-            raise _Stopped
         if self.state.flags[: self.config.shards].any():
+            for found in self.meeting.gather(failure):
+                self.say(found)
             raise _Stopped
 
     def refuse(self, step: int, outcome: Outcome) -> None:
@@ -288,7 +299,10 @@ class _Worker:
         """Ask for a checkpoint; parameters change again only in the next step's update, until then the parent saves."""
         every = self.order.save_every
         last = self.step == self.config.steps or self.progress.stopped or wanted == STOP
-        if self.first and not last and (wanted == SAVE or (every and self.step % every == 0)):
+        if last or not (wanted == SAVE or (every and self.step % every == 0)):
+            return
+        self.meeting.meet(Share.CHECKPOINT)
+        if self.first:
             self.tell(Holding(self.step, self.progress))
             self.holding = True
 
