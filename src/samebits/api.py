@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -143,6 +142,8 @@ def refuse_ranks(what: str, job: str, options: RunOptions | None) -> None:
 
 def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord:
     """Train with the other ranks; what the job writes before and beside training goes to a folder that is thrown away."""
+    import tempfile
+
     started, started_at, planned = clock.seconds(), clock.utc_now(), job.plan(config)
     place = Place(
         workers=ranks.world,

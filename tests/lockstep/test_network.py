@@ -39,6 +39,7 @@ def start(far: netns.Host, there: list[bool], given: dict[str, Any]) -> list[sub
     )
 
 
+@pytest.mark.slow
 def test_a_pulled_cable_is_named_on_both_sides_and_the_run_goes_on_with_the_same_bits(
     far: netns.Host, tmp_path: Path
 ) -> None:

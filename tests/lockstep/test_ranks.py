@@ -28,6 +28,7 @@ def whole() -> dict[str, Any]:
     return rank_main.told(rank_main.fit({}, optimizer="muon", options={"workers": "1"}))
 
 
+@pytest.mark.slow
 def test_torchrun_gives_the_bits_of_one_process_in_every_rank() -> None:
     expected = rank_main.told(rank_main.fit(None, options={"workers": "2"}))
     done = torchrun(4, "-m", "tests.lockstep.rank_main", json.dumps({"net": None}))
@@ -37,6 +38,7 @@ def test_torchrun_gives_the_bits_of_one_process_in_every_rank() -> None:
     assert sorted(row["events"] > 0 for row in found) == [False] * 3 + [True], "rank 0 observes alone"
 
 
+@pytest.mark.slow
 def test_lost_ranks_are_named_and_any_number_of_ranks_or_workers_goes_on(
     whole: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -63,6 +65,7 @@ def test_lost_ranks_are_named_and_any_number_of_ranks_or_workers_goes_on(
     assert [{**row, "events": 0} for row in found] == [{**whole, "events": 0}] * 2, "and all ranks are told"
 
 
+@pytest.mark.slow
 def test_a_stopped_rank_counts_as_lost_after_the_stall_timeout(tmp_path: Path) -> None:
     given = {"net": {"slow": 0.1}, "steps": 10_000, "options": {"stall_timeout": 3.0}}
     ranks = start_fit(2, {**given, "checkpoint": str(tmp_path / "c")})
@@ -81,6 +84,7 @@ def test_a_stopped_rank_counts_as_lost_after_the_stall_timeout(tmp_path: Path) -
     assert not any(process.is_running() for process in worker)
 
 
+@pytest.mark.slow
 def test_a_rank_with_another_environment_is_refused_before_the_first_step() -> None:
     found = endings(start_fit(2, MUON, variables={1: {"MKL_CBWR": "COMPATIBLE"}}))
     assert [row["error"] for row in found] == ["EnvironmentMismatch"] * 2
@@ -88,6 +92,7 @@ def test_a_rank_with_another_environment_is_refused_before_the_first_step() -> N
     assert [row["message"] for row in found] == [expected] * 2
 
 
+@pytest.mark.slow
 def test_a_failing_shard_is_the_same_error_in_every_rank() -> None:
     found = endings(start_fit(2, {"net": {"fault": "raise", "at": (2, 2)}}))
     assert [row["error"] for row in found] == ["ShardFailed"] * 2

@@ -61,11 +61,13 @@ def graph_digest(folder: Path) -> str:
     return command(GRAPH, folder, "graph", workers="2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [1, 3])  # two of them: below, after a loss
 def test_lm_train_writes_the_artifact_of_one_process(world: int, folder: Path, lm_digest: str) -> None:
     check(LM, world, folder, lm_digest, name="lm")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_graph_train_writes_the_artifact_of_one_process(world: int, folder: Path, graph_digest: str) -> None:
     check(GRAPH, world, folder, graph_digest, name="graph")
@@ -93,6 +95,7 @@ def run_ranks(world: int, command: list[str], folder: Path) -> str:
     return "".join(said)
 
 
+@pytest.mark.slow
 def test_a_killed_rank_is_named_and_the_command_goes_on_with_fewer_ranks(
     folder: Path, lm_digest: str
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from samebits.errors import ConfigError
 
@@ -16,8 +16,7 @@ __all__ = ["VARIABLES", "Ranks", "find_ranks", "ranks_for"]
 VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
-@dataclass(frozen=True, slots=True)
-class Ranks:
+class Ranks(NamedTuple):
     """One process of several.
 
     Attributes:
