@@ -115,7 +115,12 @@ def train(
     found = _find(run)
     if found:
         check_run(found, config, run.identity)
-    losses = 0
+    return _attempts(run, found)
+
+
+def _attempts(run: Run, found: Checkpoint | None) -> FitResult:
+    """Start again from the last checkpoint as often as the place allows; a lost rank is torchrun's to start again."""
+    losses, place = 0, run.place
     while True:
         attempt = Attempt(run, found)
         try:
@@ -126,9 +131,9 @@ def train(
         except WorkerLost as error:
             losses = 1 if attempt.saved else losses + 1
             if losses > place.restarts or place.rank is not None:
-                raise  # a lost rank is torchrun's to start again, or the user's
+                raise
             found = _find(run)
-            observer(Warned(f"{error.message}; starting again from step {found.step if found else 0}"))
+            run.observer(Warned(f"{error.message}; starting again from step {found.step if found else 0}"))
 
 
 def _identity(objective: Objective, config: FitConfig, place: Place) -> Identity:
