@@ -12,7 +12,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from samebits.executors.caps import cap_threads, keep_freed_memory
+from samebits.executors.caps import cap_threads, keep_freed_memory, share_freed_memory
 
 __all__ = ["SETTINGS", "main"]
 
@@ -39,6 +39,7 @@ def main() -> None:
     """Take turns."""
     cap_threads()
     keep_freed_memory()
+    share_freed_memory()
     from benchmarks.common import interleave
 
     rounds, folder, small, large = int(sys.argv[1]), *map(Path, sys.argv[2:])

@@ -188,6 +188,9 @@ def _reading_flags(*, labels: bool) -> list[click.Parameter]:
 
 
 def _train_command() -> click.Command:
+    from samebits.executors.caps import share_freed_memory
+
+    share_freed_memory()
     return job_command(
         "langid",
         name="train",
