@@ -35,6 +35,10 @@ class _Scores(NamedTuple):
     second: NDArray[np.float64]
 
     def at(self, rows: NDArray[Any]) -> _Scores:
+        """Take some rows, given by a mask or by their numbers in order; all of them are not copied."""
+        number = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+        if number == len(self.top):
+            return self
         return _Scores(self.top[rows], self.first[rows], self.second[rows])
 
     @property
