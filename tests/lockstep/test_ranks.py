@@ -30,7 +30,7 @@ def whole() -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_torchrun_gives_the_bits_of_one_process_in_every_rank() -> None:
-    expected = rank_main.told(rank_main.fit(None, options={"workers": "2"}))
+    expected = rank_main.told(rank_main.fit(None, options={"workers": "1"}))
     done = torchrun(4, "-m", "tests.lockstep.rank_main", json.dumps({"net": None}))
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
