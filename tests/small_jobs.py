@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,21 +67,30 @@ def small_shards() -> Iterator[None]:
         matrix.CELL_COST, convert.CELL_ROWS = before
 
 
-def reference_of(name: str, inputs: Path) -> Path:
-    """Return the artifact of the undisturbed serial run (one worker where it trains), made once a folder."""
-    output = inputs / f"reference-{name}"
+def reference_of(name: str, inputs: Path, **settings: Any) -> Path:
+    """Return the artifact of the undisturbed serial run (one worker where it trains), made once a folder.
+
+    Settings change the config of the table; a folder holds references of one set of them.
+    """
+    output = inputs / (f"reference-{name}-changed" if settings else f"reference-{name}")
     if not output.exists():
         job = SMALL_JOBS[name]
         options = RunOptions(executor="auto" if job.lockstep else "serial", workers="1", max_bad=ANY_BAD)
         with small_shards():
-            run(name, job.config(inputs), output=output, options=options)
+            run(name, replace(job.config(inputs), **settings), output=output, options=options)
     return output
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Make an input once: runs at the same time read the same folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_bytes(data)
 
 
 def _rows(inputs: Path, *, step: int = 1) -> tuple[str, ...]:
     """The sample texts as labelled rows in three files; with ``step`` 2, every other language is mislabelled."""
     folder = inputs / f"rows-{step}"
-    folder.mkdir(exist_ok=True)
     samples = sorted(SAMPLES.glob("*.txt"))[:6]
     for number in range(3):
         rows = [
@@ -90,30 +99,28 @@ def _rows(inputs: Path, *, step: int = 1) -> tuple[str, ...]:
             for line in sample.read_text(encoding="utf-8").splitlines()[number:60:3]
             if line
         ]
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{number}.jsonl").write_text(text, encoding="utf-8")
+        _write(folder / f"{number}.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
     return tuple(str(path) for path in sorted(folder.iterdir()))
 
 
 def _raw(inputs: Path) -> tuple[str, ...]:
     folder = inputs / "raw"
     for language, encoding in RAW.items():
-        (folder / language).mkdir(parents=True, exist_ok=True)
         text = (SAMPLES / f"{language}.txt").read_text(encoding="utf-8")
-        (folder / language / "text.txt").write_bytes(text.encode(encoding, errors="replace"))
+        _write(folder / language / "text.txt", text.encode(encoding, errors="replace"))
     return (str(folder),)
 
 
 def _graphs(inputs: Path) -> tuple[str, ...]:
     path = inputs / "graphs.jsonl"
     graphs = [random_graph(41, k, nodes=5 + k % 5) for k in range(18)]
-    path.write_text("".join(json.dumps(graph.to_json()) + "\n" for graph in graphs))
+    _write(path, "".join(json.dumps(graph.to_json()) + "\n" for graph in graphs).encode())
     return (str(path),)
 
 
 def _labels(inputs: Path) -> tuple[str, ...]:
     path = inputs / "labels.txt"
-    path.write_text("__label__de haus garten\n__label__en house garden\n__label__de garten\n")
+    _write(path, b"__label__de haus garten\n__label__en house garden\n__label__de garten\n")
     return (str(path),)
 
 

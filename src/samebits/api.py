@@ -352,5 +352,7 @@ def _files_of(inputs: Any) -> tuple[tuple[str, int], ...]:
     """Return path and size of what tasks will read, where the inputs of a plan are a corpus or hold one."""
     if isinstance(inputs, tuple):
         return tuple(file for item in inputs for file in _files_of(item))
-    found: tuple[tuple[str, int], ...] = getattr(getattr(inputs, "corpus", inputs), "files", ())
-    return found
+    from samebits.data.corpus import Corpus
+
+    corpus = getattr(inputs, "corpus", inputs)  # a model may have files of its own: it travels with the state
+    return corpus.files if isinstance(corpus, Corpus) else ()

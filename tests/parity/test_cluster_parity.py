@@ -20,6 +20,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import cut
 from samebits.errors import ConfigError
 from samebits.executors import CLUSTERS, ExecutorOptions, make_executor
+from samebits.executors.cluster import look
 from samebits.jobs import JOBS, get_job
 
 PLACES = [("threads", 2), ("processes", 2), ("dask", 1), ("dask", 2), ("ray", 1), ("ray", 2)]
@@ -53,6 +54,25 @@ def test_a_job_says_whether_its_bits_depend_on_the_cpu(name: str) -> None:
     job = get_job(name)
     assert getattr(job, "floating", False) is (name in FLOATING)
     assert (job.default_executor == "lockstep") is SMALL_JOBS[name].lockstep
+
+
+READERS = [
+    "charset",
+    "charset_decode",
+    "count",
+    "graph_eval",
+    "langid",
+    "langid_clean",
+    "tokens",
+    "tokens_train",
+]
+
+
+@pytest.mark.parametrize("job", MAP_JOBS)
+def test_workers_are_asked_for_the_files_that_tasks_read(job: str, inputs: Path) -> None:
+    files = api._files_of(api.plan(job, SMALL_JOBS[job].config(inputs)).inputs)
+    assert bool(files) is (job in READERS)  # the others carry what they read in the state
+    assert look(files).unseen == ()
 
 
 @pytest.mark.slow
