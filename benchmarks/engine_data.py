@@ -10,7 +10,7 @@ import numpy as np
 
 from samebits.core.plan import Shard
 
-__all__ = ["LargePart", "Nothing"]
+__all__ = ["LargePart", "Nothing", "Sleep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,18 @@ class Nothing:
 
     def __call__(self, shard: Shard, state: Any, /) -> int:
         """Return a small part."""
+        return shard.index
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Takes so many seconds without a core, so that all the rest is the engine's."""
+
+    seconds: float
+
+    def __call__(self, shard: Shard, state: Any, /) -> int:
+        """Return a small part."""
+        time.sleep(self.seconds)
         return shard.index
 
 

@@ -1,4 +1,4 @@
-"""The fault table: each case disturbs a run in one way and returns how it ended. Played by pytest and by ``make chaos``."""
+"""Faults of one machine: each case disturbs a run of the slow job in one way and returns how it ended."""
 
 from __future__ import annotations
 
@@ -6,83 +6,61 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 
-from tests.faults import cluster_cases as clusters
-from tests.faults.scene import Ending, Scene
-
-__all__ = ["CASES", "Case", "can_mount"]
-
-
-def kill(pid: int, number: int) -> None:
-    """Send a signal; the process may be gone."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def worker_killed_every_second(scene: Scene) -> Ending:
-    """One random worker a second, until the run is done; parts are larger than a pipe's buffer."""
-    process = scene.start(shards=30, pause=0.1, part_bytes=200_000)
-    while process.poll() is None:
-        if workers := scene.workers(process):
-            kill(int(scene.pick.choice(workers)), signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(1)
-    return scene.end(process)
+from tests.faults.disks import small_disk
+from tests.faults.scene import Ending, Scene, strike
 
 
 def all_workers_killed(scene: Scene) -> Ending:
     """All at once, twice."""
-    process = scene.start(pause=0.1, part_bytes=200_000)
+    process, faults = scene.start(pause=0.1, part_bytes=200_000), 0
     for _ in range(2):
-        for pid in scene.wait_for_workers(process):
-            kill(pid, signal.SIGKILL)
+        faults += sum(strike(pid, signal.SIGKILL) for pid in scene.wait_for_workers(process))
         time.sleep(1)
-    return scene.end(process)
+    return replace(scene.end(process), faults=faults)
 
 
 def worker_dies_in_one_shard(scene: Scene) -> Ending:
     """Twice killed, then let through."""
-    return scene.end(scene.start(fault="kill:5:2"))
+    return replace(scene.end(scene.start(fault="kill:5:2")), faults=scene.struck())
 
 
 def shard_that_always_kills(scene: Scene) -> Ending:
     """Retried, concurrency halved once, then named."""
     scene.options["retries"] = 1
-    return scene.end(scene.start(fault="kill:5"))
+    return replace(scene.end(scene.start(fault="kill:5")), faults=scene.struck())
 
 
 def memory_limit_once(scene: Scene) -> Ending:
     """RLIMIT_AS strikes twice, then there is room."""
-    return scene.end(scene.start(fault="limit:5:2"))
+    return replace(scene.end(scene.start(fault="limit:5:2")), faults=scene.struck())
 
 
 def memory_limit_always(scene: Scene) -> Ending:
     """RLIMIT_AS strikes every time."""
-    return scene.end(scene.start(fault="limit:5"))
+    return replace(scene.end(scene.start(fault="limit:5")), faults=scene.struck())
 
 
 def worker_stopped(scene: Scene) -> Ending:
     """SIGSTOP from within, once: killed after the stall timeout, its shard tried again."""
     scene.options["stall_timeout"] = 2.0
-    return scene.end(scene.start(fault="stop:5:1"))
+    return replace(scene.end(scene.start(fault="stop:5:1")), faults=scene.struck())
 
 
 def worker_stopped_always(scene: Scene) -> Ending:
     """SIGSTOP every time: the error names the shard."""
     scene.options.update(stall_timeout=2.0, retries=0, workers="1")
-    return scene.end(scene.start(fault="stop:5"))
+    return replace(scene.end(scene.start(fault="stop:5")), faults=scene.struck())
 
 
 def any_worker_stopped(scene: Scene) -> Ending:
     """SIGSTOP from outside, whatever the worker is doing."""
     scene.options["stall_timeout"] = 2.0
     process = scene.start(pause=0.05)
-    kill(int(scene.pick.choice(scene.wait_for_workers(process))), signal.SIGSTOP)
-    return scene.end(process)
+    faults = strike(int(scene.pick.choice(scene.wait_for_workers(process))), signal.SIGSTOP)
+    return replace(scene.end(process), faults=faults)
 
 
 def driver_killed(scene: Scene) -> Ending:
@@ -90,7 +68,7 @@ def driver_killed(scene: Scene) -> Ending:
     process = scene.start(shards=40, pause=0.05, part_bytes=100_000)
     with suppress(subprocess.TimeoutExpired):
         process.wait(float(scene.pick.uniform(0.1, 4.0)))
-    kill(process.pid, signal.SIGKILL)
+    faults = strike(process.pid, signal.SIGKILL)
     process.communicate()
     if left := scene.orphans():
         return Ending("lost", f"left behind: {', '.join(left)}")
@@ -98,24 +76,23 @@ def driver_killed(scene: Scene) -> Ending:
     if ending.detail.startswith("OutputExists"):  # it was faster than the kill
         scene.output.rename(scene.folder / "first")
         ending = scene.again()
-    return ending
+    return replace(ending, faults=faults)
 
 
 def driver_and_workers_killed(scene: Scene) -> Ending:
     """All at once, after a few parts: nobody is left to remove the temporary folder, so the next run must."""
     process = scene.start(shards=40, pause=0.05)
     scene.wait_for(lambda: scene.parts_done() >= 5, process)
-    for pid in [process.pid, *scene.workers(process)]:
-        kill(pid, signal.SIGKILL)
+    faults = sum(strike(pid, signal.SIGKILL) for pid in [process.pid, *scene.workers(process)])
     process.communicate()
-    return scene.again()
+    return replace(scene.again(), faults=faults)
 
 
 def torn_journal(scene: Scene) -> Ending:
     """Driver killed, then the last line cut, a byte flipped in a part and garbage appended."""
     process = scene.start(shards=40, pause=0.05, part_bytes=1000)
     scene.wait_for(lambda: scene.parts_done() >= 8, process)
-    kill(process.pid, signal.SIGKILL)
+    faults = strike(process.pid, signal.SIGKILL)
     process.communicate()
     journal = scene.output.with_name("out.journal")
     log, parts = journal / "log.jsonl", journal / "parts.bin"
@@ -123,7 +100,7 @@ def torn_journal(scene: Scene) -> Ending:
     data = bytearray(parts.read_bytes())
     data[int(scene.pick.integers(len(data)))] ^= 1
     parts.write_bytes(data)
-    return scene.again()
+    return replace(scene.again(), faults=faults + 3)
 
 
 def interrupted(scene: Scene) -> Ending:
@@ -149,7 +126,6 @@ def interrupted_while_starting(scene: Scene) -> Ending:
 
 def interrupted_twice(scene: Scene) -> Ending:
     """The second Ctrl-C ends at once, though a shard would take another minute."""
-    scene.options["executor"] = "threads"
     process = scene.start(pause=60.0)
     scene.wait_for(lambda: (scene.output.with_name("out.journal") / "events.jsonl").exists(), process)
     time.sleep(0.5)
@@ -164,36 +140,16 @@ def interrupted_twice(scene: Scene) -> Ending:
     return scene.again()
 
 
-def can_mount() -> bool:
-    """Tell whether a small disk can be made here: it takes root, and a container may forbid it all the same."""
-    if os.geteuid() != 0:
-        return False
-    probe = Path("/tmp/samebits-mount-probe")
-    probe.mkdir(exist_ok=True)
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(probe)], check=False, capture_output=True
-    )
-    if done.returncode == 0:
-        subprocess.run(["umount", str(probe)], check=True)
-    probe.rmdir()
-    return done.returncode == 0
-
-
 def _on_small_disk(scene: Scene, size: str) -> Ending:
-    disk = scene.folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], check=True)
-    try:
-        scene.output = disk / "out"
+    with small_disk(scene.folder / "disk", size) as disk:
+        scene.output = disk.path / "out"
         first = scene.end(scene.start(part_bytes=100_000))
         if not first.detail.startswith("OutputFailed"):
             return Ending("lost", f"expected OutputFailed: {first.detail}")
-        if left := [path.name for path in disk.iterdir() if path.name != "out.journal"]:
+        if left := [path.name for path in disk.path.iterdir() if path.name != "out.journal"]:
             return Ending("lost", f"on the full disk: {left}")
-        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        disk.grow("64m")
         return scene.again()
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def disk_full_in_journal(scene: Scene) -> Ending:
@@ -209,12 +165,8 @@ def disk_full_in_output(scene: Scene) -> Ending:
 def temporary_disk_full(scene: Scene) -> Ending:
     """The workers' temporary folder is full."""
     scene.options["workers"] = "1"
-    disk = scene.folder / "tmp"
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
-    try:
+    with small_disk(scene.folder / "tmp", "64k"):
         return scene.end(scene.start(part_bytes=200_000))
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def file_size_limit(scene: Scene) -> Ending:
@@ -222,7 +174,6 @@ def file_size_limit(scene: Scene) -> Ending:
     limit = "import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY));"
     limit += "sys.argv = sys.argv[2:]; runpy.run_module('tests.faults.driver', run_name='__main__')"
-    scene.options["executor"] = "threads"
     first = scene.end(scene.start(python=("-c", limit), part_bytes=100_000))
     if not first.detail.startswith("OutputFailed"):
         return Ending("lost", f"expected OutputFailed: {first.detail}")
@@ -269,70 +220,3 @@ def worker_counts(scene: Scene) -> Ending:
         if ending.verdict != "same":
             return ending
     return ending
-
-
-@dataclass(frozen=True)
-class Case:
-    """One line of the table; quick ones run with every test run, ``tries`` is for ``make chaos``."""
-
-    play: Callable[[Scene], Ending]
-    tries: int = 1
-    quick: bool = False
-    wanted: str = "same"
-    mounts: bool = False
-    executor: str = "processes"
-    either: bool = False  # random kills may hit one shard too often: then a named error is right too
-
-    @property
-    def name(self) -> str:
-        """The function's name as words, and the cluster it is played on."""
-        words = self.play.__name__.replace("_", " ")
-        return words if self.executor == "processes" else f"{self.executor}: {words}"
-
-
-CASES = (
-    Case(worker_killed_every_second, tries=3, either=True),
-    Case(all_workers_killed, tries=3),
-    Case(worker_dies_in_one_shard),
-    Case(shard_that_always_kills, wanted="named"),
-    Case(memory_limit_once, quick=True),
-    Case(memory_limit_always, wanted="named"),
-    Case(worker_stopped),
-    Case(worker_stopped_always, wanted="named"),
-    Case(any_worker_stopped, tries=3),
-    Case(driver_killed, tries=20, quick=True),
-    Case(driver_and_workers_killed, tries=2),
-    Case(torn_journal, tries=3, quick=True),
-    Case(interrupted, tries=3, quick=True),
-    Case(interrupted_while_starting, tries=3),
-    Case(interrupted_twice, quick=True),
-    Case(disk_full_in_journal, mounts=True),
-    Case(disk_full_in_output, quick=True, mounts=True),
-    Case(temporary_disk_full, wanted="named", mounts=True),
-    Case(file_size_limit, quick=True),
-    Case(reader_fails, wanted="named"),
-    Case(task_raises, wanted="named"),
-    Case(two_runs_on_one_output, quick=True),
-    Case(not_deterministic, wanted="named"),
-    Case(worker_counts),
-    *[
-        case
-        for name, tries in (("dask", 2), ("ray", 1))
-        for case in (
-            Case(clusters.workers_killed, tries=tries, executor=name, either=True),
-            Case(clusters.all_cluster_workers_killed, tries=tries, executor=name),
-            Case(clusters.worker_dies_in_one_shard, tries=tries, executor=name),
-            Case(clusters.shard_that_always_kills, executor=name, wanted="named"),
-            Case(clusters.worker_stopped_in_a_shard, executor=name),
-            Case(clusters.slow_worker, executor=name),
-            Case(clusters.driver_of_a_cluster_killed, tries=tries, executor=name),
-        )
-    ],
-    Case(clusters.scheduler_killed, tries=2, executor="dask"),
-    Case(clusters.worker_with_another_version, executor="dask", wanted="named"),
-    Case(clusters.floating_job_with_another_cpu, executor="dask", wanted="named"),
-    Case(clusters.integer_job_with_another_cpu, executor="dask"),
-    Case(clusters.full_disk_on_one_worker, executor="dask"),
-    Case(clusters.worker_at_an_address_stopped, executor="dask"),
-    Case(clusters.head_killed, executor="ray"),
-)

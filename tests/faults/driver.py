@@ -1,7 +1,8 @@
-"""Runs the slow job in a process of its own, so that tests can kill it: ``python -m tests.faults.driver OUTPUT JSON``.
+"""Runs a job in a process of its own, so that tests can kill it: ``python -m tests.faults.driver OUTPUT JSON``.
 
-The JSON object holds ``config`` and ``options``. Ends like the command line: digest on stdout, or the error's class
-and hint on stderr and its exit code.
+The JSON object holds ``options``, and either the ``config`` of the slow job or the name of a real ``job``, the folder of its
+``inputs``, changed ``settings`` and a ``pause`` for each of its shards. Ends like the command line: digest on stdout, or
+the error's class and hint on stderr and its exit code.
 """
 
 from __future__ import annotations
@@ -9,16 +10,22 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
-from tests.faults.slow_job import JOB, SlowConfig
+from tests.faults.slow_job import JOB, Paused, SlowConfig
 
 from samebits.api import run
 from samebits.cli.app import _first_interrupt
+from samebits.core.engine import Engine
 from samebits.core.events import Event, Warned
+from samebits.core.executor import Task
 from samebits.core.job import Job
 from samebits.core.options import RunOptions
+from samebits.core.plan import Shard
+from samebits.core.record import RunRecord
 from samebits.errors import SamebitsError
 
 
@@ -29,19 +36,44 @@ def tell(event: Event) -> None:
         sys.stderr.flush()
 
 
+def slow_down(pause: float) -> None:
+    """Let every shard of every stage sleep first: long enough to be hit by a fault, without a change of its part."""
+    original = Engine.map_ordered
+
+    def map_ordered(
+        self: Engine, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None
+    ) -> Iterator[tuple[Shard, Any]]:
+        return original(self, stage, Paused(task, pause), shards, state=state)
+
+    Engine.map_ordered = map_ordered  # type: ignore[method-assign]
+
+
+def run_small_job(given: dict[str, Any], output: str) -> RunRecord:
+    """Run a job of the table."""
+    from tests.small_jobs import ANY_BAD, SMALL_JOBS, small_shards
+
+    if given["pause"]:
+        slow_down(given["pause"])
+    options = RunOptions(**given["options"], max_bad=ANY_BAD)
+    with small_shards():
+        config = replace(SMALL_JOBS[given["job"]].config(Path(given["inputs"])), **given["settings"])
+        return run(given["job"], config, output=output, options=options, observer=tell)
+
+
+def run_slow_job(given: dict[str, Any], output: str) -> RunRecord:
+    """Run the slow job."""
+    job = cast("Job", replace(cast("Any", JOB), floating=given["floating"]))
+    options = RunOptions(**given["options"])
+    return run(job, SlowConfig(**given["config"]), output=output, options=options, observer=tell)
+
+
 def main() -> int:
     """Run once."""
     signal.signal(signal.SIGINT, _first_interrupt)  # a second Ctrl-C ends at once, as on the command line
     output, text = sys.argv[1:]
     given = json.loads(text)
     try:
-        record = run(
-            cast("Job", replace(cast("Any", JOB), floating=given.get("floating", False))),
-            SlowConfig(**given.get("config", {})),
-            output=output,
-            options=RunOptions(**given.get("options", {})),
-            observer=tell,
-        )
+        record = (run_small_job if given["job"] else run_slow_job)(given, output)
     except SamebitsError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return error.exit_code

@@ -1,4 +1,4 @@
-"""A scene: one run of the slow job in a process of its own, the means to disturb it, and the verdict on how it ended.
+"""A scene: one run of a job in a process of its own, the means to disturb it, and the verdict on how it ended.
 
 Every ending is one of four. ``same``: the digest of the undisturbed serial run. ``named``: an error of ours with its
 hint. ``hung``: no end within the limit. ``lost``: anything else, such as another digest, a traceback, a process, a
@@ -7,6 +7,7 @@ temporary file or a semaphore left behind.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -14,26 +15,32 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import psutil
 from tests.faults.slow_job import JOB, SlowConfig
+from tests.netns import Host
+from tests.small_jobs import reference_of
 
 from samebits import errors
 from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
 
-__all__ = ["HUNG_SECONDS", "REPO", "Ending", "Scene", "play"]
+if TYPE_CHECKING:
+    from tests.faults.clusters import Cluster
+
+__all__ = ["HUNG_SECONDS", "REPO", "Ending", "Scene", "open_scene", "play", "strike"]
 
 REPO = Path(__file__).resolve().parent.parent.parent
-HUNG_SECONDS = 90.0  # every case takes seconds; this is for a machine that is very busy
+HUNG_SECONDS = 120.0  # every case takes seconds; this is for a machine that is very busy
 GONE_SECONDS = 10.0  # a worker looks for its driver once a second
 NAMES = tuple(f"{name}: " for name in errors.__all__ if name[0].isupper())
 Verdict = Literal["same", "named", "hung", "lost"]
@@ -46,6 +53,34 @@ class Ending:
     verdict: Verdict
     detail: str
     faults: int = 1  # how many were injected
+
+
+def strike(pid: int, number: int) -> int:
+    """Send a signal to a process; return 1 if it was alive, so that it counts as a fault."""
+    try:
+        alive = psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        os.kill(pid, number)
+    except (psutil.NoSuchProcess, ProcessLookupError):
+        return 0
+    return int(alive)
+
+
+@lru_cache
+def shared_inputs() -> Path:
+    """Return the folder of inputs and undisturbed runs of real jobs, for all scenes of this process."""
+    folder = tempfile.mkdtemp(prefix="scene-inputs-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+_making = threading.Lock()  # scenes may be played side by side
+
+
+def undisturbed_job(name: str, settings: dict[str, Any]) -> str:
+    """Return the digest of the serial run of a real job."""
+    with _making:
+        made = reference_of(name, shared_inputs(), **settings)
+    return str(json.loads((made / "record.json").read_bytes())["artifact_digest"])
 
 
 @lru_cache
@@ -64,9 +99,16 @@ class Scene:
     Attributes:
         folder: Everything happens in here, temporary files too.
         pick: Random choices of this try.
+        job: Name of a real job, or empty for the slow one.
+        settings: What differs from the table's config of that job.
+        pause: Seconds that each shard of a real job sleeps, unless it is run again.
+        cluster: One at an address that its runs use; None where a run starts its own.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, job: str = "") -> None:
+        self.job = job
+        self.settings: dict[str, Any] = {}
+        self.pause = 0.0
         self.folder = folder
         self.output = folder / "out"
         self.pick = rng_for(seed, "chaos")
@@ -75,6 +117,7 @@ class Scene:
         self.pids: list[int] = []
         self.environment: dict[str, str] = {}
         self.short: list[str] = []
+        self.cluster: Cluster | None = None
         for name in ("tmp", "marks"):
             (folder / name).mkdir()
 
@@ -84,12 +127,15 @@ class Scene:
         own = {"TMPDIR": str(self.folder / "tmp"), "SAMEBITS_SCENE": str(self.folder)}
         return {**os.environ, **own, **paths, **self.environment}
 
-    def program(self, module: str, *arguments: str, path: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start a part of a cluster; its temporary files are its own affair."""
+    def program(
+        self, module: str, *arguments: str, path: Path | None = None, host: Host | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a part of a cluster, here or on a host; its temporary files are its own affair."""
         own = self.folder / "cluster"
         own.mkdir(exist_ok=True)
+        words = (sys.executable, "-m", module, *arguments)
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            host.command(*words) if host else words,
             cwd=REPO,
             env={**self.variables(path or REPO), "TMPDIR": str(own)},
             stdout=subprocess.DEVNULL,
@@ -106,9 +152,13 @@ class Scene:
     ) -> subprocess.Popen[str]:
         """Start the driver in a process group of its own."""
         self.config.update(config)
-        given = json.dumps({"config": self.config, "options": self.options, "floating": floating})
+        given = {"job": self.job, "options": self.options, "config": self.config, "floating": floating}
+        if self.job:
+            undisturbed_job(self.job, self.settings)  # its inputs are there before anybody reads them
+            pause = self.pause if config.get("pause", self.pause) else 0.0
+            given |= {"inputs": str(shared_inputs()), "settings": self.settings, "pause": pause}
         process = subprocess.Popen(
-            [sys.executable, *python, "-m", "tests.faults.driver", str(self.output), given],
+            [sys.executable, *python, "-m", "tests.faults.driver", str(self.output), json.dumps(given)],
             cwd=REPO,
             env=self.variables(),
             stdout=subprocess.PIPE,
@@ -152,12 +202,31 @@ class Scene:
             process.communicate()
             return Ending("hung", f"no end after {seconds:.0f} s")
         if process.returncode == 0:
-            same = stdout == undisturbed(self.config["shards"], self.config["part_bytes"])
+            same = stdout == self.undisturbed()
             return Ending("same", stdout[:16]) if same else Ending("lost", f"another digest: {stdout[:16]}")
         lines = [line for line in stderr.splitlines() if line.startswith(NAMES)]
         if lines and "\nhint: " in stderr and "Traceback" not in stderr:
             return Ending("named", lines[-1])
         return Ending("lost", f"exit {process.returncode}: {stderr[-300:]}")
+
+    def undisturbed(self) -> str:
+        """Return the digest that this run must end with."""
+        if self.job:
+            return undisturbed_job(self.job, self.settings)
+        return undisturbed(self.config["shards"], self.config["part_bytes"])
+
+    def struck(self) -> int:
+        """Return how often a planted fault has struck, by the marks it left before."""
+        return sum(path.stat().st_size for path in (self.folder / "marks").iterdir())
+
+    def in_hand(self) -> bool:
+        """Tell whether a worker of a cluster has had a shard in hand."""
+        return any((self.output.with_name("out.journal") / "spool").glob("hand-*"))
+
+    def num_workers_seen(self) -> int:
+        """Return how many workers have finished shards of a run that has ended."""
+        events = map(json.loads, (self.output / "events.jsonl").read_bytes().splitlines())
+        return len({event["worker"] for event in events if event["event"] == "ShardDone"} - {"journal"})
 
     def again(self, **config: Any) -> Ending:
         """Give the same command once more, with nothing in its way."""
@@ -202,9 +271,10 @@ class Scene:
 
 
 @contextmanager
-def _scene(seed: int) -> Iterator[Scene]:
+def open_scene(seed: int, job: str = "") -> Iterator[Scene]:
+    """Make a place for one try, and leave nothing of it behind."""
     with tempfile.TemporaryDirectory(prefix="scene-") as folder:
-        scene = Scene(Path(folder), seed)
+        scene = Scene(Path(folder), seed, job)
         try:
             yield scene
         finally:
@@ -213,10 +283,18 @@ def _scene(seed: int) -> Iterator[Scene]:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def play(case: Callable[[Scene], Ending], seed: int, executor: str = "processes") -> Ending:
+def play(
+    case: Callable[[Scene], Ending],
+    seed: int,
+    executor: str = "processes",
+    job: str = "",
+    cluster: Cluster | None = None,
+) -> Ending:
     """Play one case once; what it leaves behind counts as lost."""
-    with _scene(seed) as scene:
+    with open_scene(seed, job) as scene:
         scene.options["executor"] = executor
+        if cluster is not None:
+            cluster.join(scene)
         ending = case(scene)
         left = scene.leftovers()
         return Ending("lost", f"left behind: {', '.join(left)} after {ending.detail}") if left else ending

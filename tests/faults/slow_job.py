@@ -18,13 +18,14 @@ import numpy as np
 
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
+from samebits.core.executor import Task
 from samebits.core.job import Job
 from samebits.core.plan import Plan, Shard, cut
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.errors import InputError
 
-__all__ = ["JOB", "SlowConfig", "SlowShard"]
+__all__ = ["JOB", "Paused", "SlowConfig", "SlowShard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +62,24 @@ class SlowShard:
         index, _, times = where.partition(":")
         if not name or index == "" or int(index) != shard.index:
             return False
-        if times:
-            struck = Path(self.config.marks) / f"{name}-{shard.index}"
-            with struck.open("ab") as file:
-                file.write(b"x")
-            return struck.stat().st_size <= int(times)
+        struck = Path(self.config.marks) / f"{name}-{shard.index}"
+        if times and struck.exists() and struck.stat().st_size >= int(times):
+            return False
+        with struck.open("ab") as file:
+            file.write(b"x")
         return True
+
+
+@dataclass(frozen=True)
+class Paused:
+    """The task of another job, with a pause before each shard."""
+
+    task: Task
+    pause: float
+
+    def __call__(self, shard: Shard, state: Any, /) -> Any:
+        time.sleep(self.pause)
+        return self.task(shard, state)
 
 
 def strike(name: str) -> None:
