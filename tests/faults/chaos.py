@@ -1,8 +1,8 @@
-"""Play the whole fault table and print it: ``python -m tests.faults.chaos [--record FILE] [words of a case's name]``.
+"""Play the whole fault table and print it: ``python -m tests.faults.chaos [--record FILE [--rest]] [words of a name]``.
 
 Cases of one executor are played one after the other, several executors side by side: most of the time is waiting. Rows
 are printed as they end. ``--record`` writes the rows played into a JSON file, beside the rows of other cases that it holds
-already, with sums. Ends with exit code 1 if anything hung, was lost, ended otherwise than it must or hit nothing.
+already, with sums; ``--rest`` plays only cases that it does not hold. Ends with exit code 1 if anything hung, was lost, ended otherwise than it must or hit nothing.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def main(words: list[str]) -> int:
     record = None
     if words[:1] == ["--record"]:
         record, words = Path(words[1]), words[2:]
-    chosen = [case for case in CASES if all(word in case.name for word in words)]
+    known = _known(record) if words[:1] == ["--rest"] else {}
+    words = words[1:] if words[:1] == ["--rest"] else words
+    chosen = [case for case in CASES if all(word in case.name for word in words) and case.name not in known]
     table = Table(chosen, record)
     table.show(*COLUMNS)
     lanes: dict[str, list[Case]] = {}
@@ -121,10 +123,16 @@ def main(words: list[str]) -> int:
 
 def keep(record: Path, rows: dict[str, dict[str, int]]) -> None:
     """Put rows into the record and add all of its rows up."""
-    known = json.loads(record.read_bytes())["cases"] if record.exists() else {}
-    known |= rows
+    known = _known(record) | rows
     total = {column: sum(row[column] for row in known.values()) for column in COLUMNS[1:-1]}
     record.write_bytes(canonical_json({"name": "chaos", "cases": known, "total": total}))
+
+
+def _known(record: Path | None) -> dict[str, dict[str, int]]:
+    rows: dict[str, dict[str, int]] = {}
+    if record is not None and record.exists():
+        rows = json.loads(record.read_bytes())["cases"]
+    return rows
 
 
 def is_wrong(case: Case, ending: Ending) -> bool:

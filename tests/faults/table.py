@@ -74,7 +74,7 @@ LOCAL = (
     Case(cases.worker_stopped),
     Case(cases.worker_stopped_always, wanted="named"),
     Case(cases.any_worker_stopped, tries=3),
-    Case(cases.driver_killed, tries=12, quick=True),
+    Case(cases.driver_killed, tries=8, quick=True),
     Case(cases.driver_and_workers_killed, tries=2),
     Case(cases.torn_journal, tries=3, quick=True),
     Case(cases.interrupted, tries=3, quick=True),
