@@ -65,9 +65,9 @@ def any_worker_stopped(scene: Scene) -> Ending:
 
 def driver_killed(scene: Scene) -> Ending:
     """kill -9 of the driver at a random moment, then the same command; the workers must go by themselves."""
-    process = scene.start(shards=40, pause=0.05, part_bytes=100_000)
+    process = scene.start(shards=60, pause=0.1, part_bytes=100_000)
     with suppress(subprocess.TimeoutExpired):
-        process.wait(float(scene.pick.uniform(0.1, 4.0)))
+        process.wait(float(scene.pick.uniform(0.1, 3.0)))
     faults = strike(process.pid, signal.SIGKILL)
     process.communicate()
     if left := scene.orphans():
@@ -208,15 +208,3 @@ def not_deterministic(scene: Scene) -> Ending:
     scene.options["recheck"] = 1
     ending = scene.end(scene.start(fault="nondeterministic"))
     return ending if "task is not deterministic" in ending.detail else Ending("lost", ending.detail)
-
-
-def worker_counts(scene: Scene) -> Ending:
-    """1, 2, 3, 7 and 64 workers on whatever there is."""
-    ending = Ending("lost", "")
-    for workers in ("1", "2", "3", "7", "64"):
-        scene.options.update(workers=workers, executor="threads" if workers == "64" else "processes")
-        scene.output = scene.folder / f"out-{workers}"
-        ending = scene.again()
-        if ending.verdict != "same":
-            return ending
-    return ending

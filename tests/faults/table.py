@@ -88,7 +88,6 @@ LOCAL = (
     Case(cases.task_raises, wanted="named"),
     Case(cases.two_runs_on_one_output, quick=True),
     Case(cases.not_deterministic, wanted="named"),
-    Case(cases.worker_counts),
 )
 
 REAL_JOBS = (
