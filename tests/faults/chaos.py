@@ -123,7 +123,8 @@ def main(words: list[str]) -> int:
 
 def keep(record: Path, rows: dict[str, dict[str, int]]) -> None:
     """Put rows into the record and add all of its rows up."""
-    known = _known(record) | rows
+    played = _known(record) | rows
+    known = {case.name: played[case.name] for case in CASES if case.name in played}
     total = {column: sum(row[column] for row in known.values()) for column in COLUMNS[1:-1]}
     record.write_bytes(canonical_json({"name": "chaos", "cases": known, "total": total}))
 

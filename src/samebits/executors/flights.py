@@ -87,6 +87,11 @@ class Flights:
         with self._lock:
             return self._flying.pop(key, ())
 
+    def snapshot(self) -> list[tuple[Any, tuple[Flight, ...]]]:
+        """Return what is in the air now, by key."""
+        with self._lock:
+            return list(self._flying.items())
+
     def clear(self) -> list[Any]:
         """Forget everything; return the keys."""
         with self._lock:

@@ -7,6 +7,8 @@ object store once; a worker fetches and unpickles them once.
 Ray notices dead workers and nodes, but neither a stopped worker nor, for a minute, a dead head. So a thread in each
 worker sends a pulse to a small actor, and a watch thread here reads the pulses and knocks at the head's door once a
 second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
+Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so its shard, which it has written
+down (``hands``), is given up at the same moment, and what no living worker has in hand is submitted again.
 
 A cluster of ours gets a token of its own for Ray's authentication and keeps it in memory: nobody else on the machine can
 submit to it, and no file is written to the user's home. For a cluster at an address, Ray reads what the user has set up.
@@ -42,6 +44,7 @@ from samebits.executors.cluster import (
     work,
 )
 from samebits.executors.flights import Flight, Flights
+from samebits.executors.hands import shards_in_hand
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.signals import interrupts_blocked
 
@@ -88,7 +91,12 @@ class RayExecutor:
             self.workers = options.workers or int(ray.cluster_resources().get("CPU", 1))
             self._doors = _doors()
             self._check()
-            self._board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).remote()
+            own = _on(
+                ray.get_runtime_context().get_node_id()
+            )  # a board behind a broken network could not be read
+            self._board = (
+                ray.remote(num_cpus=0, max_restarts=-1)(_Board).options(scheduling_strategy=own).remote()
+            )
             self._run = ray.remote(num_cpus=1, max_retries=0)(_run)
         except BaseException:
             self.close(cancel=True)
@@ -197,6 +205,7 @@ class RayExecutor:
             for worker, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > self._options.stall_timeout:
                     self._kill(worker)
+                    self._abandon(worker, {name for name in ticks if name != worker})
             pulses = ticks
 
     def _beats(self) -> dict[tuple[str, int], int]:
@@ -214,6 +223,24 @@ class RayExecutor:
             kill = ray.remote(num_cpus=0, max_retries=0)(_kill_worker)
             kill.options(scheduling_strategy=_on(node)).remote(pid)
             self._board.forget.remote(node, pid)
+
+    def _abandon(self, worker: tuple[str, int], others: set[tuple[str, int]]) -> None:
+        """Give up what a silent worker has in hand, and submit again what no other one has."""
+        held = shards_in_hand(self._order.spool, lambda name: name == _worker_name(*worker))
+        if held is None:
+            return  # no folder is shared: Ray itself will say in the end
+        names = {_worker_name(*other) for other in others}
+        living = shards_in_hand(self._order.spool, names.__contains__) or set()
+        reason = f"no sign of life for {self._options.stall_timeout:g} s"
+        for ref, (flight,) in self._flights.snapshot():
+            index = flight.shard.index
+            if index not in living and self._flights.pop(ref):
+                with suppress(Exception):
+                    ray.cancel(ref)
+                blamed = index if index in held else None
+                flight.result.set_exception(
+                    WorkerLost(f"a worker fell silent ({reason})", shard=blamed, reason=reason)
+                )
 
     def recover(self, workers: int) -> None:
         """Go on; Ray replaces lost workers itself, and the engine submits fewer shards at a time."""
@@ -278,8 +305,12 @@ def _run(orders: list[tuple[str, Any]], shard: Shard, board: Any) -> bytes:
     _pulse = _pulse or _Pulse(board)
     _pulse.board = board
     (task_key, task), (state_key, state) = orders
-    worker = f"{_pulse.node[:8]} process {os.getpid()}"
+    worker = _worker_name(_pulse.node, os.getpid())
     return work((task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state)), shard, worker)
+
+
+def _worker_name(node: str, pid: int) -> str:
+    return f"{node[:8]} process {pid}"
 
 
 def _short_folder() -> RunFolder:
