@@ -18,6 +18,7 @@ from samebits.executors import CLUSTERS
 __all__ = ["CASES", "Case"]
 
 MAP_JOBS = [name for name, job in SMALL_JOBS.items() if not job.lockstep and job.least_shards]
+MANY_SHARDS = ("count", "tokens_train")  # one thread computes a window of four before it keeps the first part
 TRAINING = [name for name, job in SMALL_JOBS.items() if job.lockstep]
 
 
@@ -99,11 +100,11 @@ REAL_JOBS = (
     *(
         Case(
             job_cases.driver_killed_in_a_job,
-            executor="serial" if number % 4 == 0 else "threads",
+            executor="serial" if job in MANY_SHARDS else "threads",
             job=job,
             quick=job in ("graph", "tokens"),
         )
-        for number, job in enumerate(MAP_JOBS)
+        for job in MAP_JOBS
     ),
 )
 

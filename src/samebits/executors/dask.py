@@ -60,6 +60,9 @@ __all__ = ["DaskExecutor"]
 CONNECT_SECONDS = 20.0
 START_SECONDS = 60.0  # workers of ours may take so long to start again, on a machine that is very busy
 WATCH_SECONDS = 1.0
+SUBMIT_SECONDS = (
+    0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
+)
 SETTLE_SECONDS = (
     0.05  # the failures of one dead worker come in one message; this is long enough to take them together
 )
@@ -128,6 +131,7 @@ class DaskExecutor:
                 if not address:
                     self._cluster = self._start_cluster()
                 self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
+                self._client.scheduler_comm.interval = SUBMIT_SECONDS
             except (OSError, TimeoutError, ValueError, RuntimeError) as error:
                 hint = "dask scheduler starts one and prints its address; docs/guides/cluster.md shows how"
                 raise ClusterLost(
