@@ -41,9 +41,9 @@ def slow_down(pause: float) -> None:
     original = Engine.map_ordered
 
     def map_ordered(
-        self: Engine, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None
+        self: Engine, stage: str, task: Task, shards: Sequence[Shard], **named: Any
     ) -> Iterator[tuple[Shard, Any]]:
-        return original(self, stage, Paused(task, pause), shards, state=state)
+        return original(self, stage, Paused(task, pause), shards, **named)
 
     Engine.map_ordered = map_ordered  # type: ignore[method-assign]
 

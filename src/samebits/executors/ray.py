@@ -91,12 +91,7 @@ class RayExecutor:
             self.workers = options.workers or int(ray.cluster_resources().get("CPU", 1))
             self._doors = _doors()
             self._check()
-            own = _on(
-                ray.get_runtime_context().get_node_id()
-            )  # a board behind a broken network could not be read
-            self._board = (
-                ray.remote(num_cpus=0, max_restarts=-1)(_Board).options(scheduling_strategy=own).remote()
-            )
+            self._board = self._start_board()
             self._run = ray.remote(num_cpus=1, max_retries=0)(_run)
         except BaseException:
             self.close(cancel=True)
@@ -154,6 +149,16 @@ class RayExecutor:
                 hint="install samebits on every node, in the same version",
             ) from error
         check_looks(self._order, looks)
+
+    def _start_board(self) -> Any:
+        """Start the board here, where a broken network does not hide it, before any worker can stop without a pulse."""
+        own = _on(ray.get_runtime_context().get_node_id())
+        board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).options(scheduling_strategy=own).remote()
+        try:
+            ray.get(board.look.remote(), timeout=LOOK_SECONDS)
+        except exceptions.RayError as error:
+            raise self._flights.cluster_lost("this machine's node starts no process") from error
+        return board
 
     def publish(self, state: Any) -> Handle:
         """Put the state into the object store."""
@@ -280,7 +285,7 @@ class _Pulse:
         self.board = board
         self.node = ray.get_runtime_context().get_node_id()
         with suppress(Exception):  # seen once before any shard, so that a stop in the first one is noticed
-            ray.get(board.beat.remote(self.node, os.getpid()), timeout=KNOCK_SECONDS)
+            ray.get(board.beat.remote(self.node, os.getpid()), timeout=5 * KNOCK_SECONDS)
         threading.Thread(target=self._beat, name="samebits-pulse", daemon=True).start()
 
     def _beat(self) -> None:

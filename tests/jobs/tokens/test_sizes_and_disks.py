@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.faults.cases import can_mount
+from tests.faults.disks import can_mount
 from tests.jobs.tokens.conftest import Build
 
 from samebits.api import run
