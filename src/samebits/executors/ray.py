@@ -8,7 +8,7 @@ Ray notices dead workers and nodes, but neither a stopped worker nor, for a minu
 worker sends a pulse to a small actor, and a watch thread here reads the pulses and knocks at the head's door once a
 second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
 Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so its shard, which it has written
-down (``hands``), is given up at the same moment.
+down (``hands``), is given up at the same moment, and what no living worker has in hand is submitted again.
 
 A cluster of ours gets a token of its own for Ray's authentication and keeps it in memory: nobody else on the machine can
 submit to it, and no file is written to the user's home. For a cluster at an address, Ray reads what the user has set up.
@@ -210,7 +210,7 @@ class RayExecutor:
             for worker, (_, missed) in ticks.items():
                 if missed * WATCH_SECONDS > self._options.stall_timeout:
                     self._kill(worker)
-                    self._abandon(worker)
+                    self._abandon(worker, [other for other in ticks if other != worker])
             pulses = ticks
 
     def _beats(self) -> dict[tuple[str, int], int]:
@@ -229,15 +229,20 @@ class RayExecutor:
             kill.options(scheduling_strategy=_on(node)).remote(pid)
             self._board.forget.remote(node, pid)
 
-    def _abandon(self, worker: tuple[str, int]) -> None:
-        """Give up what a silent worker has in hand, if it has written that down; otherwise Ray will say in the end."""
-        held = shards_in_hand(self._order.spool, lambda name: name == _worker_name(*worker)) or set()
+    def _abandon(self, worker: tuple[str, int], others: list[tuple[str, int]]) -> None:
+        """Give up what a silent worker has in hand, and submit again what no other one has: its answer may be lost."""
+        held = shards_in_hand(self._order.spool, lambda name: name == _worker_name(*worker))
+        if held is None:
+            return  # it has left no word: Ray itself will say in the end
+        names = [_worker_name(*other) for other in others]
+        living = shards_in_hand(self._order.spool, lambda name: name in names) or set()
         reason = f"no sign of life for {self._options.stall_timeout:g} s"
         for ref, (flight,) in self._flights.snapshot():
             index = flight.shard.index
-            if index in held and self._flights.pop(ref):
+            if index not in living and self._flights.pop(ref):
+                blamed = index if index in held else None
                 flight.result.set_exception(
-                    WorkerLost(f"a worker fell silent ({reason})", shard=index, reason=reason)
+                    WorkerLost(f"a worker fell silent ({reason})", shard=blamed, reason=reason)
                 )
 
     def recover(self, workers: int) -> None:
