@@ -33,13 +33,13 @@ def measure(rounds: int, steps: int, scratch: Path) -> tuple[dict[str, dict[str,
     """Train every side once a round; return step times and seconds by side, and all digests."""
     text = resources.files("samebits") / "samples" / "en.txt"
     config = {"inputs": [str(text)], "steps": steps, "sample_tokens": 1, "tensorboard": False}
-    found: dict[str, dict[str, Any]] = {f"{name} {n}": {"steps": [], "seconds": []} for name, n in SIDES}
+    found: dict[str, dict[str, Any]] = {f"{name}_{n}": {"steps": [], "seconds": []} for name, n in SIDES}
     digests = set()
     for number in range(rounds):
         for name, workers in SIDES:
             output = scratch / f"{name}-{workers}-{number}"
             record = run_cell("lm", config, Cell(name, workers), output)
-            side = found[f"{name} {workers}"]
+            side = found[f"{name}_{workers}"]
             side["steps"].append(statistics.median(step_times(output)))
             side["seconds"].append(record["seconds"])
             side["parameters"] = record["metrics"]["parameters"]
@@ -51,7 +51,7 @@ def measure(rounds: int, steps: int, scratch: Path) -> tuple[dict[str, dict[str,
 def main() -> None:
     """Measure and report."""
     options = arguments(__doc__.splitlines()[0])
-    steps = 12 if options.quick else 30
+    steps = 12 if options.quick else 20
     with tempfile.TemporaryDirectory() as folder:
         found, digests = measure(options.rounds, steps, Path(folder))
     medians = {name: statistics.median(side["steps"]) for name, side in found.items()}
@@ -68,8 +68,8 @@ def main() -> None:
     show_table(["side", "a step", "medians of rounds", "whole run", "a worker's memory"], rows)
     print(f"equal: {len(digests) == 1}")
     ratios = {
-        "one_rank": medians["lockstep 1"] / medians["torchrun 1"],
-        "two_ranks": medians["lockstep 2"] / medians["torchrun 2"],
+        "one_rank": medians["lockstep_1"] / medians["torchrun_1"],
+        "two_ranks": medians["lockstep_2"] / medians["torchrun_2"],
     }
     details = {
         "sides": found,
