@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ class Net:
         fault: What goes wrong, and nothing by default.
         at: (step, shard) at which it does.
         mark: A file that says the fault has happened, for faults that happen once.
+        told: A file that a kill waits for: the parent makes it when it has been told what the test expects it to know.
         slow: Seconds that every shard takes longer.
     """
 
     fault: str = ""
     at: tuple[int, int] = (2, 1)
     mark: str = ""
+    told: str = ""
     slow: float = 0.0
     width: int = 64
     validation: int = 5
@@ -110,10 +112,17 @@ class Net:
             return float("nan")
         elif self.fault in ("kill", "stop") and here and not Path(self.mark).exists():
             Path(self.mark).touch()
+            self.wait_until_told()
             os.kill(os.getpid(), signal.SIGKILL if self.fault == "kill" else signal.SIGSTOP)
         elif self.fault == "kill always" and here:
+            self.wait_until_told()
             os.kill(os.getpid(), signal.SIGKILL)
         return loss
+
+    def wait_until_told(self) -> None:
+        """Let the parent hear of the steps before: a killed worker may be gone before the others have spoken."""
+        while self.told and not Path(self.told).exists():
+            time.sleep(0.01)
 
     def num_validation_shards(self) -> int:
         return self.validation
@@ -156,13 +165,18 @@ class Choosy(Net):
 
 
 class Recorder:
-    """An observer that keeps everything."""
+    """An observer that keeps everything, and makes a file when an event is the one that a fault waits for."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, awaited: Callable[[FitEvent], bool] = lambda _: False, told: Path | None = None
+    ) -> None:
         self.events: list[FitEvent] = []
+        self.awaited, self.told = awaited, told
 
     def __call__(self, event: FitEvent) -> None:
         self.events.append(event)
+        if self.told is not None and self.awaited(event):
+            self.told.touch()
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
