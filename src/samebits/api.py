@@ -142,7 +142,9 @@ def refuse_ranks(what: str, job: str, options: RunOptions | None) -> None:
 
 def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord:
     """Train with the other ranks; what the job writes before and beside training goes to a folder that is thrown away."""
-    import tempfile
+    from samebits.executors.run_folder import (
+        RunFolder,
+    )  # brings tempfile and shutil, which most runs do without
 
     started, started_at, planned = clock.seconds(), clock.utc_now(), job.plan(config)
     place = Place(
@@ -153,10 +155,10 @@ def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord
         helps=True,
     )
     with (
-        tempfile.TemporaryDirectory(prefix="samebits-rank-") as scratch,
+        RunFolder() as scratch,
         open_executor(job, planned, options) as (executor, choice),
         one_math_thread(),
-        closing(ArtifactWriter(Path(scratch) / "out", BadRows(options.max_bad))) as out,
+        closing(ArtifactWriter(scratch.path / "out", BadRows(options.max_bad))) as out,
         suppress(PartDone),
     ):
         job.run(planned, config, Engine(executor, plan=planned, place=place), out)
@@ -321,7 +323,6 @@ def open_executor(
         choice = choose_workers(
             1 if name == "serial" else options.num_workers(),
             num_shards=len(planned.shards),
-            machine=look_at_machine(),
             bytes_per_worker=job.bytes_per_worker,
         )
     if options.executor == "auto" and name == "threads" and choice.workers == 1:

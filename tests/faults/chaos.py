@@ -25,7 +25,7 @@ from samebits.core.digest import canonical_json
 
 COLUMNS = ("case", "tries", "faults", "same digest", "named error", "hung", "lost", "seconds")
 LANES = 3  # at the same time
-PACKAGES = {"dask": "distributed", "ray": "ray", "lockstep": "torch"}
+PACKAGES = {"dask": "distributed", "ray": "ray", "lockstep": "torch", "torchrun": "torch"}
 
 
 class Table:

@@ -148,17 +148,23 @@ class Scene:
         return self.short[-1]
 
     def start(
-        self, *, python: tuple[str, ...] = (), floating: bool = False, **config: Any
+        self,
+        *,
+        python: tuple[str, ...] = (),
+        floating: bool = False,
+        host: Host | None = None,
+        **config: Any,
     ) -> subprocess.Popen[str]:
-        """Start the driver in a process group of its own."""
+        """Start the driver in a process group of its own, here or on a host."""
         self.config.update(config)
         given = {"job": self.job, "options": self.options, "config": self.config, "floating": floating}
         if self.job:
             undisturbed_job(self.job, self.settings)  # its inputs are there before anybody reads them
             pause = self.pause if config.get("pause", self.pause) else 0.0
             given |= {"inputs": str(shared_inputs()), "settings": self.settings, "pause": pause}
+        words = (sys.executable, *python, "-m", "tests.faults.driver", str(self.output), json.dumps(given))
         process = subprocess.Popen(
-            [sys.executable, *python, "-m", "tests.faults.driver", str(self.output), json.dumps(given)],
+            host.command(*words) if host else words,
             cwd=REPO,
             env=self.variables(),
             stdout=subprocess.PIPE,

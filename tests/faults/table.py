@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.faults import cases, job_cases
 from tests.faults import cluster_cases as clusters
+from tests.faults import rank_cases as ranks
 from tests.faults import training_cases as training
 from tests.faults.disks import can_mount
 from tests.faults.scene import Ending, Scene
@@ -120,6 +121,18 @@ LOCKSTEP = tuple(
     )
 )
 
+TORCHRUN = tuple(
+    case
+    for job in TRAINING
+    for case in (
+        Case(ranks.rank_killed, tries=2, executor="torchrun", job=job),
+        Case(ranks.worker_of_a_rank_killed, executor="torchrun", job=job),
+        Case(ranks.rank_stopped, executor="torchrun", job=job),
+        Case(ranks.network_of_a_rank_cut, executor="torchrun", job=job, hosts=True),
+        Case(ranks.rank_with_another_environment, executor="torchrun", job=job, wanted="named"),
+    )
+)
+
 ON_CLUSTERS = tuple(
     case
     for name in CLUSTERS
@@ -147,4 +160,4 @@ NETWORK = (
     Case(clusters.driver_cut_off, executor="dask", hosts=True),
 )
 
-CASES = (*LOCAL, *REAL_JOBS, *LOCKSTEP, *ON_CLUSTERS, *NETWORK)
+CASES = (*LOCAL, *REAL_JOBS, *LOCKSTEP, *TORCHRUN, *ON_CLUSTERS, *NETWORK)

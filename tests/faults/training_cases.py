@@ -20,11 +20,14 @@ from samebits.data.journal import checkpoint_folder, journal_folder
 from samebits.lockstep.checkpoint import DATA, steps_in
 
 __all__ = [
+    "LONGER",
     "checkpoint_cut_short",
+    "checkpoints_of",
     "disk_full_in_training",
     "driver_killed_in_training",
     "training_worker_stopped",
     "training_workers_killed",
+    "wait_for_steps",
 ]
 
 MOST_KILLS = 3
@@ -39,7 +42,8 @@ def _start(scene: Scene) -> subprocess.Popen[str]:
     return scene.start()
 
 
-def _checkpoints(scene: Scene) -> Path:
+def checkpoints_of(scene: Scene) -> Path:
+    """Return where a run that trains keeps its checkpoints."""
     return checkpoint_folder(journal_folder(scene.output))
 
 
@@ -51,9 +55,11 @@ def _crew(process: subprocess.Popen[str]) -> list[int]:
     return []
 
 
-def _wait_for_steps(scene: Scene, process: subprocess.Popen[str], number: int, after: int = -1) -> None:
+def wait_for_steps(scene: Scene, process: subprocess.Popen[str], number: int, after: int = -1) -> None:
+    """Wait for so many checkpoints of later steps."""
+
     def found() -> bool:
-        steps = [step for step in steps_in(_checkpoints(scene)) if step > after]
+        steps = [step for step in steps_in(checkpoints_of(scene)) if step > after]
         return len(steps) >= number
 
     scene.wait_for(found, process)
@@ -63,8 +69,8 @@ def training_workers_killed(scene: Scene) -> Ending:
     """A random worker, three times, each after a new checkpoint: started again from there."""
     process, faults, last = _start(scene), 0, -1
     for _ in range(MOST_KILLS):
-        _wait_for_steps(scene, process, 1, after=last)
-        last = max(steps_in(_checkpoints(scene)), default=last)
+        wait_for_steps(scene, process, 1, after=last)
+        last = max(steps_in(checkpoints_of(scene)), default=last)
         if pids := _crew(process):
             faults += strike(int(scene.pick.choice(pids)), signal.SIGKILL)
     return replace(scene.end(process), faults=faults)
@@ -74,7 +80,7 @@ def training_worker_stopped(scene: Scene) -> Ending:
     """SIGSTOP: killed after the stall timeout, and all start again from the checkpoint."""
     scene.options["stall_timeout"] = 10.0  # on a busy machine torch takes seconds to load
     process = _start(scene)
-    _wait_for_steps(scene, process, 1)
+    wait_for_steps(scene, process, 1)
     pids = _crew(process)
     faults = strike(int(scene.pick.choice(pids)), signal.SIGSTOP) if pids else 0
     return replace(scene.end(process), faults=faults)
@@ -82,7 +88,7 @@ def training_worker_stopped(scene: Scene) -> Ending:
 
 def _kill_driver(scene: Scene, checkpoints: int) -> tuple[int, list[str]]:
     process = _start(scene)
-    _wait_for_steps(scene, process, checkpoints)
+    wait_for_steps(scene, process, checkpoints)
     faults = strike(process.pid, signal.SIGKILL)
     process.communicate()
     return faults, scene.orphans()
@@ -100,10 +106,10 @@ def driver_killed_in_training(scene: Scene) -> Ending:
 def checkpoint_cut_short(scene: Scene) -> Ending:
     """Driver killed, then half of the newest checkpoint lost: passed over for the one before."""
     faults, left = _kill_driver(scene, 2)
-    steps = steps_in(_checkpoints(scene))
+    steps = steps_in(checkpoints_of(scene))
     if left or len(steps) < 2:
         return Ending("lost", f"left behind: {left}; checkpoints: {steps}")
-    newest = _checkpoints(scene) / f"step-{steps[0]:09d}" / DATA
+    newest = checkpoints_of(scene) / f"step-{steps[0]:09d}" / DATA
     newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
     return replace(scene.again(), faults=faults + 1)
 

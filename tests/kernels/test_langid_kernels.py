@@ -201,10 +201,15 @@ def test_the_best_two_languages_are_those_that_know_most_words(
 
 
 def test_tokens_are_renumbered_whatever_their_width() -> None:
-    numbers = np.array([7, 5, 9], np.uint32)
-    assert renumber(numbers, np.array([2, 0, 0, 1], np.uint16)).tolist() == [9, 7, 7, 5]
-    assert renumber(numbers, np.array([2, 0, 0, 1], np.uint32)).tolist() == [9, 7, 7, 5]
-    assert renumber(numbers, np.array([], np.uint16)).tolist() == []
+    numbers, out = np.array([7, 5, 9], np.uint32), np.zeros(5, np.uint32)
+    renumber(numbers, np.array([2, 0, 0, 1], np.uint16), out)
+    assert out.tolist() == [9, 7, 7, 5, 0]
+    renumber(numbers, np.array([1, 1], np.uint32), out[3:])
+    assert out.tolist() == [9, 7, 7, 5, 5]
+    renumber(numbers, np.array([], np.uint16), out)
+    assert out.tolist() == [9, 7, 7, 5, 5]
+    with pytest.raises(ValueError, match="room for 1 of 2 numbers"):
+        renumber(numbers, np.array([1, 1], np.uint16), out[:1])
 
 
 # Not . , : @ + #, which may begin a number, a domain or a tag; long runs of letters, digits and blanks on purpose.

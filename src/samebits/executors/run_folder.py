@@ -1,4 +1,4 @@
-"""The folder of one run's worker processes: board, tasks, states and large outcomes.
+"""The folder of one run's worker processes: board, tasks, states and large outcomes; and the scratch folder of a rank.
 
 The driver holds a lock in it as long as it lives. Workers remove the folder of a driver that died (see ``board``); if
 they died with it, nobody is left to do that, so every new run first removes the folders whose lock nobody holds, and the
@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 __all__ = ["RunFolder"]
 
@@ -35,6 +36,12 @@ class RunFolder:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         os.write(self._lock, str(os.getpid()).encode())
         (self.path / "new").rename(self.path / LOCK)  # seen by a sweep only when it is held
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         """Remove it; harmless the second time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from samebits.data.token_store import TokenStore
 from samebits.errors import OutputFailed
 from samebits.jobs.tokens import TokensConfig
 from samebits.jobs.tokens.estimate import Estimate
+from samebits.jobs.tokens.writers import Batch, RowsWriter
 
 
 @pytest.mark.slow
@@ -98,6 +100,21 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on_when_there_is_room(
     digest = run("tokens", config, output=disk / "out").artifact_digest
     assert digest == run("tokens", config, output=tmp_path / "wanted").artifact_digest
     assert [path.name for path in disk.iterdir()] == ["out"]
+
+
+def test_a_full_disk_leaves_no_file_open(tmp_path: Path) -> None:
+    """What was buffered is refused only when a file is closed: the others must be closed all the same."""
+
+    def path_of(name: str) -> Path:
+        return Path("/dev/full") if "tokens" in name else tmp_path / name
+
+    writer = RowsWriter(path_of, "train", "<u2", width=4, pad=0, prompts=True)
+    one = np.ones(1, np.int64)
+    writer.append(Batch(np.ones(1, np.uint16), one, one.astype(np.uint64), one))
+    with pytest.raises(OSError, match="No space left"):
+        writer.close()
+    left = [Path(f"/proc/self/fd/{number}").resolve() for number in os.listdir("/proc/self/fd")]  # noqa: PTH208
+    assert [path for path in left if path == Path("/dev/full") or tmp_path in path.parents] == []
 
 
 def test_an_output_that_cannot_be_written_is_named(disk: Path, tmp_path: Path) -> None:
