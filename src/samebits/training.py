@@ -16,7 +16,7 @@ from samebits.core.place import Place
 from samebits.core.ranks import Ranks, ranks_for
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError
-from samebits.executors.cores import choose_workers, look_at_machine
+from samebits.executors.cores import choose_workers
 from samebits.lockstep.config import Every, FitConfig
 from samebits.lockstep.events import FitObserver, ignore
 from samebits.lockstep.objective import BatchSource, Objective
@@ -124,7 +124,7 @@ def _workers(options: RunOptions, config: FitConfig, ranks: Ranks | None) -> int
             f"{asked} {'ranks' if ranks else 'workers'} for {config.shards} gradient shards",
             hint=f"use at most {config.shards} workers; more shards allow more, with other bits",
         )
-    return choose_workers(asked, num_shards=config.shards, machine=look_at_machine()).workers
+    return choose_workers(asked, num_shards=config.shards).workers
 
 
 def _locked(folder: Path | None) -> Any:

@@ -6,7 +6,6 @@ Written as they come, because a run of a million shards should not hold a millio
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,9 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 def event_line(event: Event) -> bytes:
     """Return an event as one flat JSON object and a newline."""
-    fields: dict[str, Any] = {"event": type(event).__name__, **asdict(event)}
+    # asdict copies deeply, 0.1 ms an event; events hold numbers and texts only
+    fields: dict[str, Any] = {"event": type(event).__name__}
+    fields |= {name: getattr(event, name) for name in event.__slots__}
     return _to_json(fields).encode() + b"\n"
 
 

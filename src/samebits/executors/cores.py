@@ -85,9 +85,11 @@ def _free_bytes() -> int:
 
 
 def choose_workers(
-    requested: int | None, *, num_shards: int, machine: Machine, bytes_per_worker: int = 0
+    requested: int | None, *, num_shards: int, machine: Machine | None = None, bytes_per_worker: int = 0
 ) -> Choice:
     """Choose the number of workers; never more than there are shards.
+
+    Without ``machine`` this one is looked at, unless a number is asked for: 2 ms of a run of 200.
 
     >>> machine = Machine(visible=16, physical=16, quota=8.0, free_bytes=12_000_000_000)
     >>> choose_workers(None, num_shards=100, machine=machine, bytes_per_worker=1_100_000_000).sentence
@@ -98,6 +100,7 @@ def choose_workers(
         workers = min(requested, most)
         why = "as asked" if workers == requested else f"{requested} asked, only {num_shards} shards"
         return Choice(workers, f"{_count(workers)}: {why}")
+    machine = machine or look_at_machine()
     limits = [machine.physical, most]
     if machine.quota is not None:
         limits.append(max(1, round(machine.quota)))

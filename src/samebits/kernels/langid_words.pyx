@@ -148,15 +148,14 @@ cdef object take_array(Bytes* b, object dtype):
     return np.frombuffer(owner, dtype)
 
 
-def renumber(const uint32_t[::1] numbers, index tokens):
-    """``numbers[tokens]`` (uint32), without the GIL."""
+def renumber(const uint32_t[::1] numbers, index tokens, uint32_t[::1] out):
+    """Write ``numbers[tokens]`` to the start of ``out``, without the GIL."""
     cdef int64_t i, n = tokens.shape[0]
-    renumbered = np.empty(n, np.uint32)
-    cdef uint32_t[::1] out = renumbered
+    if out.shape[0] < n:
+        raise ValueError(f"room for {out.shape[0]} of {n} numbers")
     with nogil:
         for i in range(n):
             out[i] = numbers[tokens[i]]
-    return renumbered
 
 
 cdef enum:

@@ -1,15 +1,15 @@
 """Fold the parts of pass 1, in shard order, into one set of integer rows.
 
 A word's number is its rank by first occurrence over all rows, whatever the cut, because shards are consecutive and each
-shard's own words are in first-seen order. Token numbers go to a file as they come and are memory-mapped afterwards, so
+shard's own words are in first-seen order. Beyond 64 MB token numbers go to a file and are mapped afterwards (``spill``), so
 that only the vocabulary and a few numbers per row are in memory.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.files import writing
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.langid.config import LangidConfig
 from samebits.jobs.langid.encode import EncodeShard
-from samebits.kernels.langid_words import Vocabulary, renumber
+from samebits.jobs.langid.spill import TokenSpill
+from samebits.kernels.langid_words import Vocabulary
 
 __all__ = ["Rows", "gather"]
 
 MOST_LANGUAGES = 65_535  # a language is a 16-bit number in the model
-SPILL = "spill-tokens.u32"
+SPILL = "spill-tokens.u32"  # removed before the artifact is complete
 
 
 @dataclass(slots=True)
@@ -34,7 +34,8 @@ class Rows:
     """All rows as integers. Training rows come first, then evaluation rows.
 
     Attributes:
-        tokens: Word numbers of all rows, memory-mapped.
+        tokens: Word numbers of all rows; many are memory-mapped.
+        spill: Where the tokens are.
         stops: Where each row's tokens end.
         labels: Number of each row's label in ``languages``.
         identities: 128-bit hash of each row's cleaned text, (rows, 2).
@@ -50,6 +51,7 @@ class Rows:
     """
 
     tokens: NDArray[np.uint32]
+    spill: TokenSpill
     stops: NDArray[np.int64]
     labels: NDArray[np.int32]
     identities: NDArray[np.uint64]
@@ -66,6 +68,11 @@ class Rows:
     num_cut: int
     num_blank: int
 
+    def drop_tokens(self) -> None:
+        """Let go of the tokens, and of their file if there is one."""
+        self.tokens = np.empty(0, np.uint32)
+        self.spill.remove()
+
     @property
     def num_words(self) -> int:
         """Distinct words."""
@@ -75,7 +82,7 @@ class Rows:
 class _Folder:
     """What grows while parts come in."""
 
-    def __init__(self, spill: IO[bytes]) -> None:
+    def __init__(self, spill: TokenSpill) -> None:
         self.spill = spill
         self.words = Vocabulary()
         self.labels = Vocabulary()
@@ -90,7 +97,7 @@ class _Folder:
 
     def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
         numbers = _add(self.words, block["words"], block["word_stops"])
-        self.spill.write(renumber(numbers, block["tokens"]).data)
+        self.spill.add(numbers, block["tokens"])
         if "again" in block:
             self.add_changed(block["again"])
         n = len(block["lengths"])
@@ -131,8 +138,7 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
     Raises:
         InputError: if there is no row to train on.
     """
-    path = out.path(SPILL)
-    with writing(path), path.open("wb") as spill:
+    with closing(TokenSpill(out.path(SPILL))) as spill:
         folder = _Folder(spill)
         lines_before: dict[int, int] = {}
         for shard, part in engine.map_ordered("encode", EncodeShard(config), plan.shards, state=plan.inputs):
@@ -147,10 +153,10 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
             lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
             folder.num_blank += part["num_blank"]
         out.bad_rows.check()
-    return _finish(plan, folder, path)
+        return _finish(plan, folder)
 
 
-def _finish(plan: Plan, folder: _Folder, path: Path) -> Rows:
+def _finish(plan: Plan, folder: _Folder) -> Rows:
     if folder.num_train == 0:
         raise InputError(
             "no labelled row to train on",
@@ -168,7 +174,8 @@ def _finish(plan: Plan, folder: _Folder, path: Path) -> Rows:
     names, labels = _sorted_labels(folder.labels, column["labels"])
     words, word_stops = folder.words.export()
     return Rows(
-        tokens=np.memmap(path, np.uint32, mode="r") if path.stat().st_size else np.empty(0, np.uint32),
+        tokens=folder.spill.finish(),
+        spill=folder.spill,
         stops=np.cumsum(column["lengths"], dtype=np.int64),
         labels=labels,
         identities=column["hashes"],

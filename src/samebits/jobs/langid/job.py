@@ -15,7 +15,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.jobs.langid.config import LangidConfig
 from samebits.jobs.langid.exact import train_exact
 from samebits.jobs.langid.files import write_model
-from samebits.jobs.langid.gather import SPILL, Rows, gather
+from samebits.jobs.langid.gather import Rows, gather
 from samebits.jobs.langid.ledger import Ledger
 from samebits.jobs.langid.sources import iter_labelled, open_sources
 from samebits.jobs.langid.tables import script_number
@@ -86,8 +86,7 @@ def _finish(
     labels = rows.labels[: rows.num_train]
     texts = _dropped_texts(plan, config, rows, ledger) if config.ledger_text else None
     ledger.write(out, f"dropped.{config.ledger}", rows, plan, labels, texts)
-    rows.tokens = np.empty(0, np.uint32)  # lets go of the memory map before its file
-    out.path(SPILL).unlink()
+    rows.drop_tokens()
     summary = {
         "lines": {"read": out.bad_rows.num_read, "blank": rows.num_blank, "bad": out.bad_rows.num_bad},
         "rows": ledger.counts(),

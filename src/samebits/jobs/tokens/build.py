@@ -28,7 +28,7 @@ from samebits.jobs.tokens.learn import LearnSettings, learn_tokenizer
 from samebits.jobs.tokens.megatron import write_index
 from samebits.jobs.tokens.open_tokenizer import LEARNED, open_tokenizer
 from samebits.jobs.tokens.vocab import Tokenizer
-from samebits.jobs.tokens.writers import Batch, PackedWriter, RowsWriter, RowWriter, materialize
+from samebits.jobs.tokens.writers import Batch, PackedWriter, RowsWriter, RowWriter, close_all, materialize
 from samebits.kernels.tokens_order import hash_rows, permute
 from samebits.kernels.tokens_rows import copy_ranges
 
@@ -112,8 +112,7 @@ class _Fold:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for writer in self.writers.values():
-            writer.close()
+        close_all(*self.writers.values())
 
     @property
     def num_tokens(self) -> int:
@@ -200,8 +199,7 @@ class _Fold:
     def finish(self) -> dict[str, Any]:
         """Close the files, put rows in order, write exports; return the description of the store."""
         self.out.bad_rows.check()
-        for writer in self.writers.values():
-            writer.close()
+        close_all(*self.writers.values())
         if not self.num_used:
             raise InputError(
                 "no usable rows", path=", ".join(self.plan.source_names[:3]), hint="see the bad rows"

@@ -69,7 +69,7 @@ class TokensConfig:
         (), help="packed: make the files readable by nanogpt, megatron or both", metavar="NAME,…"
     )
     max_line_mb: int = option(128, help="a longer line or row is a bad one", metavar="MB")
-    cell_mb: float = option(8.0, help="size of a shard of the input in MiB", how=True, metavar="MB")
+    cell_mb: float = option(4.0, help="size of a shard of the input in MiB", how=True, metavar="MB")
     batch_size: int = option(1000, help="rows encoded at once", how=True)
     memory_mb: int = option(
         300, help="memory of a worker in MB above which its encoder is replaced", how=True, metavar="MB"
@@ -127,7 +127,7 @@ def _check_numbers(config: TokensConfig) -> None:
     if not 0 <= config.val_ratio < 1:
         raise ConfigError(f"--val-ratio is {config.val_ratio}", hint="use 0 up to, but not including, 1")
     if config.cell_mb <= 0:
-        raise ConfigError(f"--cell-mb is {config.cell_mb}", hint="the default is 8")
+        raise ConfigError(f"--cell-mb is {config.cell_mb}", hint="the default is 4")
     if not 0 <= config.seed < 1 << 64:
         raise ConfigError(f"--seed is {config.seed}", hint="use 0 up to 2**64 - 1")
 

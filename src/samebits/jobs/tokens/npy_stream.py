@@ -49,11 +49,11 @@ class NpyStream:
         self.num_rows += len(rows)
 
     def close(self) -> None:
-        """Write the header; closing twice does no harm."""
+        """Write the header; closing twice does no harm, and a full disk leaves no open file."""
         if self._file.closed:
             return
         shape = (self.num_rows,) if self.width is None else (self.num_rows, self.width)
-        self._file.flush()
-        self._file.seek(0, os.SEEK_SET)
-        self._file.write(npy_header(self.dtype, shape))
-        self._file.close()
+        with self._file:
+            self._file.flush()
+            self._file.seek(0, os.SEEK_SET)
+            self._file.write(npy_header(self.dtype, shape))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from samebits.jobs.tokens.npy_stream import NpyStream
 from samebits.kernels.tokens_rows import place_rows
 
-__all__ = ["Batch", "PackedWriter", "RowWriter", "RowsWriter", "length_dtype", "materialize"]
+__all__ = ["Batch", "PackedWriter", "RowWriter", "RowsWriter", "close_all", "length_dtype", "materialize"]
 
 BLOCK_ROWS = 4096
 PathOf = Callable[[str], Path]
@@ -86,10 +87,7 @@ class PackedWriter:
 
     def close(self) -> None:
         """Close all files."""
-        self._bin.close()
-        for stream in (self._offsets, self._source, self._prompts):
-            if stream:
-                stream.close()
+        close_all(self._bin, self._offsets, self._source, self._prompts)
 
 
 class RowsWriter:
@@ -124,9 +122,15 @@ class RowsWriter:
 
     def close(self) -> None:
         """Close all files."""
-        for stream in (self._tokens, self._lengths, self._source, self._prompts):
-            if stream:
-                stream.close()
+        close_all(self._tokens, self._lengths, self._source, self._prompts)
+
+
+def close_all(*streams: RowWriter | IO[bytes] | NpyStream | None) -> None:
+    """Close each of them even if one fails, as on a full disk; then raise what was wrong."""
+    with ExitStack() as stack:
+        for stream in streams:
+            if stream is not None:
+                stack.callback(stream.close)
 
 
 def materialize(path_of: PathOf, split: str, *, pad: int) -> None:
@@ -141,11 +145,10 @@ def materialize(path_of: PathOf, split: str, *, pad: int) -> None:
     inputs = NpyStream(path_of(f"{split}.input_ids.npy"), "<i4", length)
     targets = NpyStream(path_of(f"{split}.target_ids.npy"), "<i4", length)
     masks = NpyStream(path_of(f"{split}.attention_mask.npy"), "|b1", length)
-    for row in range(0, len(tokens), BLOCK_ROWS):
-        block = np.asarray(tokens[row : row + BLOCK_ROWS])
-        mask = np.arange(length) < lengths[row : row + BLOCK_ROWS].astype(np.int64)[:, None] - 1
-        inputs.append(np.where(mask, block[:, :-1], pad))
-        targets.append(np.where(mask, block[:, 1:], pad))
-        masks.append(mask)
-    for stream in (inputs, targets, masks):
-        stream.close()
+    with closing(inputs), closing(targets), closing(masks):
+        for row in range(0, len(tokens), BLOCK_ROWS):
+            block = np.asarray(tokens[row : row + BLOCK_ROWS])
+            mask = np.arange(length) < lengths[row : row + BLOCK_ROWS].astype(np.int64)[:, None] - 1
+            inputs.append(np.where(mask, block[:, :-1], pad))
+            targets.append(np.where(mask, block[:, 1:], pad))
+            masks.append(mask)
