@@ -35,7 +35,7 @@ demo: $(VENV)/.stamp-run  ## raw bytes to a trained model on the sample texts, w
 	@$(BIN)/samebits demo --with benchmarks/records
 
 test: $(VENV)/.stamp-dev  ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.stamp-dev  ## format, lint, types, architecture, every feature at its smallest
 	$(BIN)/ruff format --check .

@@ -4,11 +4,14 @@ Every side runs as a command of its own, start-up and output included, 2 workers
 a 32k byte-pair tokenizer that ``tokens train-tokenizer`` has made. Outputs are compared byte for byte first. The loop turns
 puzzles into padded rows on one core; ours stores rows once (input, target and mask are views), and once more writes the
 three arrays of the loop, which are compared. Ratio keys: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``,
-``puzzle_loop`` (peer's seconds by ours), ``two_workers`` (ours with one by ours with two, ``record.seconds``). The quick
-form uses 3 MB and 8 MB and an 8k tokenizer under the same keys.
+``puzzle_loop`` (peer's seconds by ours), ``two_workers`` (ours with one by ours with two on the larger file, ``record.seconds``,
+so without start-up), ``two_workers_command`` (the same, whole commands), ``machine_two_processes`` (twice the time of one such
+command over that of two at once, which share nothing: what this machine's second core is worth). The quick form uses
+3 MB and 8 MB and an 8k tokenizer under the same keys.
 
-A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large`` or ``puzzles`` as often as liked, cut
-it into pieces: files and runs are kept under ``.bench``, every call adds a round, and the record is made of all of them.
+A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large``, ``workers`` or ``puzzles`` as often as
+liked, cut it into pieces: files and runs are kept under ``.bench``, every call adds a round (of workers 15, because they are
+short), and the record is made of all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -34,7 +38,8 @@ from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
 from benchmarks.tokens_data import text_jsonl, write_puzzles
 
 PEER = Path(__file__).with_name("tokens_peer.py")
-GROUPS = ("small", "large", "puzzles")
+GROUPS = ("small", "large", "workers", "puzzles")
+ROUNDS_OF_WORKERS = 15
 LOOP_ARRAYS = ("input_ids", "target_ids", "attention_mask")
 Side = Callable[[], dict[str, float]]
 
@@ -94,10 +99,22 @@ class Bench:
         record = json.loads((self.folder / output / "record.json").read_bytes())
         return {**spent, "record": record["seconds"], "peak": record["peak_rss"]["driver"]}
 
-    def ours(self, name: str, workers: int) -> Side:
+    def ours(self, name: str, workers: int, output: str = "") -> Side:
         """Our build of a text file."""
         flags = ("-t", str(self.folder / "bpe"), "-w", str(workers))
-        return lambda: self.ours_command("build", f"{name}.jsonl", f"ours-{name}", *flags)
+        return lambda: self.ours_command("build", f"{name}.jsonl", output or f"ours-{name}", *flags)
+
+    def pair(self, name: str) -> Side:
+        """Two builds of a file at the same time, with one worker each."""
+
+        def side() -> dict[str, float]:
+            started = time.perf_counter()
+            with ThreadPoolExecutor(2) as pool:
+                for done in [pool.submit(self.ours(name, 1, f"ours-pair-{i}")) for i in range(2)]:
+                    done.result()
+            return {"wall": time.perf_counter() - started}
+
+        return side
 
     def puzzle(self, *extra: str) -> Side:
         """Our build of the puzzles, on one core."""
@@ -128,7 +145,9 @@ class Bench:
             "samebits small": self.ours("small", 2),
             "datasets large": self.theirs("datasets", "large.jsonl"),
             "samebits large": self.ours("large", 2),
-            "samebits large, 1 worker": self.ours("large", 1),
+            "samebits workers, 1": self.ours("large", 1, "ours-workers"),
+            "samebits workers, 2": self.ours("large", 2, "ours-workers"),
+            "samebits workers, 1 and 1": self.pair("large"),
             "loop puzzles": self.theirs("puzzles", "puzzles.jsonl", "words"),
             "samebits puzzles": self.puzzle(),
             "samebits puzzles, three arrays": self.puzzle("--materialize"),
@@ -141,6 +160,7 @@ class Bench:
             "datatrove-small-halves": "ours-small/train.bin",
             "pool-small": "ours-small/train.bin",
             "datasets-large": "ours-large/train.bin",
+            "ours-workers/train.bin": "ours-large/train.bin",
         }
         for name in LOOP_ARRAYS:
             pairs[f"puzzles-puzzles.{name}.npy"] = f"ours-puzzles-all/train.{name}.npy"
@@ -155,9 +175,10 @@ def _digest(path: Path) -> str:
 
 def measure(bench: Bench, runs: Runs, groups: Sequence[str], rounds: int) -> None:
     """Run every side of the groups once a round, and compare their outputs."""
-    for _ in range(rounds):
-        for name, side in bench.sides().items():
-            if name.split(",")[0].split()[1] in groups:
+    for group in groups:
+        sides = {n: side for n, side in bench.sides().items() if n.split(",")[0].split()[1] == group}
+        for _ in range(rounds * ROUNDS_OF_WORKERS if group == "workers" else rounds):
+            for name, side in sides.items():
                 runs.found.setdefault(name, []).append(side())
     for group in groups:
         runs.different += bench.differences(group)
@@ -172,8 +193,12 @@ class Runs:
     repeated: dict[str, int] = field(default_factory=dict)
 
     def median(self, what: str) -> dict[str, float]:
-        """Median by side."""
-        return {n: statistics.median(i.get(what, 0.0) for i in items) for n, items in self.found.items()}
+        """Median by side, where it was measured."""
+        return {
+            name: statistics.median(item[what] for item in items)
+            for name, items in self.found.items()
+            if what in items[0]
+        }
 
     def ratios(self) -> dict[str, float]:
         """Peer by ours; sides that were not measured are left out."""
@@ -183,11 +208,17 @@ class Runs:
             "datasets_map_120mb": (wall, "datasets large", "samebits large"),
             "datatrove": (wall, "datatrove small", "samebits small"),
             "puzzle_loop": (wall, "loop puzzles", "samebits puzzles"),
-            "two_workers": (inside, "samebits large, 1 worker", "samebits large"),
+            "two_workers": (inside, "samebits workers, 1", "samebits workers, 2"),
+            "two_workers_command": (wall, "samebits workers, 1", "samebits workers, 2"),
             "plain_pool": (wall, "pool small", "samebits small"),
             "puzzle_loop_three_arrays": (wall, "loop puzzles", "samebits puzzles, three arrays"),
         }
-        return {key: of[a] / of[b] for key, (of, a, b) in pairs.items() if a in of and b in of}
+        found = {key: of[a] / of[b] for key, (of, a, b) in pairs.items() if a in of and b in of}
+        if "samebits workers, 1" in wall:
+            found["machine_two_processes"] = (
+                2 * wall["samebits workers, 1"] / wall["samebits workers, 1 and 1"]
+            )
+        return found
 
 
 def in_pieces(bench: Bench, piece: str) -> Runs:
@@ -219,7 +250,7 @@ def main() -> None:
             bench.prepare()
             measure(bench, runs, GROUPS, 1 if options.quick else min(options.rounds, 3))
     wall, cpu, ratios = runs.median("wall"), runs.median("cpu"), runs.ratios()
-    show_table(["side", "wall s", "CPU s"], [[n, f"{wall[n]:.2f}", f"{cpu[n]:.2f}"] for n in wall])
+    show_table(["side", "wall s", "CPU s"], [[n, f"{wall[n]:.2f}", f"{cpu.get(n, 0):.2f}"] for n in wall])
     print(f"different: {runs.different or 'none'}; " + ", ".join(f"{k} {v:.2f}x" for k, v in ratios.items()))
     if options.only and any(not any(group in name for name in wall) for group in GROUPS):
         return  # no record before every group was measured

@@ -18,9 +18,21 @@ SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared"
 # Set by pytest, and by ray when it is imported.
 NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT"}
 
+# Folders of tests whose subject is processes: two of them at once would only wait for one another.
+STARTS_WORKERS = ("executors", "faults", "lockstep", "parity")
+
 # Timing never decides a test: a busy machine must not fail an example.
 settings.register_profile("samebits", deadline=None)
 settings.load_profile("samebits")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give each file to one of the processes of ``make test``, and all that kills, stops and starts workers to the same one."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            folder = item.path.relative_to(REPO).parts[1]
+            group = "workers" if folder in STARTS_WORKERS else item.path.as_posix()
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ __all__ = [
     "worker_of_a_rank_killed",
 ]
 
-STALL_SECONDS = 6.0
+STALL_SECONDS = 10.0  # on a busy machine torch takes seconds to load
 
 
 Drivers = list[subprocess.Popen[str]]  # of one run, by rank

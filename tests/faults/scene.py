@@ -42,6 +42,7 @@ __all__ = ["HUNG_SECONDS", "REPO", "Ending", "Scene", "open_scene", "play", "str
 REPO = Path(__file__).resolve().parent.parent.parent
 HUNG_SECONDS = 120.0  # every case takes seconds; this is for a machine that is very busy
 GONE_SECONDS = 10.0  # a worker looks for its driver once a second
+RAY_GONE_SECONDS = 90.0  # a worker of Ray that was just starting looks for its node for a minute: 26 and 60 s seen
 NAMES = tuple(f"{name}: " for name in errors.__all__ if name[0].isupper())
 Verdict = Literal["same", "named", "hung", "lost"]
 
@@ -240,17 +241,20 @@ class Scene:
 
     def leftovers(self) -> list[str]:
         """Name what a run must not leave behind."""
-        until = time.monotonic() + GONE_SECONDS
+        until = time.monotonic() + self._patience()
         while (found := [*self._processes(), *self._files()]) and time.monotonic() < until:
             time.sleep(0.1)
         return found
 
     def orphans(self) -> list[str]:
         """Name the processes that did not leave with their driver."""
-        until = time.monotonic() + GONE_SECONDS
+        until = time.monotonic() + self._patience()
         while (found := list(self._processes())) and time.monotonic() < until:
             time.sleep(0.1)
         return found
+
+    def _patience(self) -> float:
+        return RAY_GONE_SECONDS if self.options["executor"] == "ray" else GONE_SECONDS
 
     def _processes(self) -> Iterator[str]:
         mark = str(self.folder)
