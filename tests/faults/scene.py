@@ -42,7 +42,7 @@ __all__ = ["HUNG_SECONDS", "REPO", "Ending", "Scene", "open_scene", "play", "str
 REPO = Path(__file__).resolve().parent.parent.parent
 HUNG_SECONDS = 120.0  # every case takes seconds; this is for a machine that is very busy
 GONE_SECONDS = 10.0  # a worker looks for its driver once a second
-RAY_GONE_SECONDS = 90.0  # a worker of Ray that was just starting looks for its node for a minute: 26 and 60 s seen
+RAY_GONE_SECONDS = 90.0  # a worker of Ray that was just starting looks for its node: 26 and 60 s seen
 NAMES = tuple(f"{name}: " for name in errors.__all__ if name[0].isupper())
 Verdict = Literal["same", "named", "hung", "lost"]
 
