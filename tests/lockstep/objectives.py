@@ -34,6 +34,7 @@ class Net:
         mark: A file that says the fault has happened, for faults that happen once.
         told: A file that a kill waits for: the parent makes it when it has been told what the test expects it to know.
         slow: Seconds that every shard takes longer.
+        slow_to_load: Seconds that a worker takes to unpickle it, as one that brings a large library does.
     """
 
     fault: str = ""
@@ -41,8 +42,13 @@ class Net:
     mark: str = ""
     told: str = ""
     slow: float = 0.0
+    slow_to_load: float = 0.0
     width: int = 64
     validation: int = 5
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        time.sleep(fields["slow_to_load"])
+        self.__dict__ |= fields
 
     def spec(self) -> Sequence[TensorSpec]:
         wide = self.width

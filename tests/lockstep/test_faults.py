@@ -70,6 +70,12 @@ def test_a_stopped_worker_is_named_and_replaced(whole: FitResult, tmp_path: Path
     assert "worker 1 (shards 3-6) was lost at step 2: no sign of life for 3 s" in observer.warnings[0]
 
 
+def test_a_worker_that_is_slow_to_load_is_not_taken_for_a_stopped_one(whole: FitResult) -> None:
+    observer = Recorder()
+    found = run(Net(slow_to_load=5.0), workers=2, stall_timeout=3.0, observer=observer)
+    assert (found.digest, observer.warnings) == (whole.digest, [])
+
+
 def test_the_lowest_failing_shard_is_reported_whoever_computes_it(tmp_path: Path) -> None:
     for workers in (1, 3):
         with pytest.raises(

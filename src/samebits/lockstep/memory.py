@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from samebits.lockstep.layout import CHUNK
 from samebits.lockstep.objective import Floats
 
-__all__ = ["Sizes", "State", "create_memory", "map_memory"]
+__all__ = ["Sizes", "State", "create_memory", "map_memory", "map_pulses"]
 
 PAGE = 4096  # bytes; arrays start on pages
 
@@ -34,6 +34,7 @@ class Sizes:
     def arrays(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Return type and shape of every array, in order."""
         return {
+            "pulses": ("i8", (self.workers,)),  # first: found by those who do not know the other sizes yet
             "params": ("f4", (self.floats,)),
             "first": ("f4", (self.floats,)),
             "second": ("f4", (self.floats,)),
@@ -43,7 +44,6 @@ class Sizes:
             "sums": ("f8", (max(1, self.validation_shards),)),
             "weights": ("f8", (max(1, self.validation_shards),)),
             "flags": ("i8", (max(self.shards, self.workers),)),
-            "pulses": ("i8", (self.workers,)),
             "control": ("i8", (1 + self.workers,)),
             "ticks": ("i8", (1,)),
         }
@@ -97,6 +97,11 @@ def create_memory(sizes: Sizes) -> int:
     descriptor = os.memfd_create("samebits-lockstep", os.MFD_CLOEXEC)
     os.ftruncate(descriptor, sizes.num_bytes)
     return descriptor
+
+
+def map_pulses(descriptor: int, workers: int) -> NDArray[np.int64]:
+    """Map the pulses alone."""
+    return np.frombuffer(mmap.mmap(descriptor, 8 * workers), np.int64)
 
 
 def map_memory(descriptor: int, sizes: Sizes) -> State:

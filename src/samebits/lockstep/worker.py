@@ -15,6 +15,8 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -26,7 +28,7 @@ from samebits.lockstep.barrier import Barrier, Gate
 from samebits.lockstep.fingerprint import fingerprint
 from samebits.lockstep.layout import Layout
 from samebits.lockstep.meeting import Elsewhere, Meeting, Share, SharedMeeting
-from samebits.lockstep.memory import State, map_memory
+from samebits.lockstep.memory import State, map_memory, map_pulses
 from samebits.lockstep.messages import (
     Began,
     Failed,
@@ -61,10 +63,12 @@ def main(fields: dict[str, Any]) -> None:
     if wiring.cores:
         os.sched_setaffinity(0, {wiring.cores[wiring.worker % len(wiring.cores)]})
     pipe = Connection(wiring.pipe)
+    pulse = _Pulse(wiring)
     worker: _Worker | None = None
     try:
         order = _read_order(wiring.order)
         worker = _Worker(order, wiring, pipe)
+        pulse.look = worker.meeting.look
         worker.run()
     except BaseException as error:
         failure = _failure(error, wiring.worker, worker)
@@ -97,6 +101,33 @@ def _failure(error: BaseException, number: int, worker: _Worker | None) -> Faile
     return Failed(number, step, shard, summary, trace, ours)
 
 
+class _Pulse:
+    """Shows signs of life from the start: an objective that brings torch may take longer to load than the stall timeout.
+
+    Attributes:
+        look: What else is looked at with every sign.
+    """
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self.look: Callable[[], None] = lambda: None
+        self._pulses = map_pulses(wiring.memory, wiring.workers)
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def _beat(self) -> None:
+        """Go on also during a long shard; end with the parent, also when nobody waits."""
+        wait = threading.Event()
+        while not wait.wait(PULSE_SECONDS):
+            self._pulses[self.wiring.worker] += 1
+            _end_with_parent(self.wiring)
+            self.look()
+
+
+def _end_with_parent(wiring: Wiring) -> None:
+    if os.getppid() != wiring.parent:
+        os._exit(1)
+
+
 class _Stopped(Exception):
     """Another worker failed in this step."""
 
@@ -106,6 +137,7 @@ class _Worker:
         self.order, self.wiring, self.pipe = order, wiring, pipe
         self.config = order.config
         self.state: State = map_memory(wiring.memory, order.sizes)
+        self.end_with_parent = partial(_end_with_parent, wiring)
         self.gate = Gate(wiring.gate, self.end_with_parent)
         self.progress = order.progress
         self.step = order.start
@@ -114,7 +146,6 @@ class _Worker:
         self.speaks = self.first or bool(wiring.ranks)  # to the parent; a rank has one of its own
         self.speaking = threading.Lock()
         self.meeting = self.find_meeting()
-        threading.Thread(target=self.pulse, daemon=True).start()
         self.stepper = Stepper(
             order.objective,
             order.config,
@@ -142,18 +173,6 @@ class _Worker:
             at_step=lambda: self.step,
             lost=self.end_at_once,
         )
-
-    def pulse(self) -> None:
-        """Show a sign of life, also during a long shard; end with the parent, also when nobody waits."""
-        wait = threading.Event()
-        while not wait.wait(PULSE_SECONDS):
-            self.state.pulses[self.wiring.worker] += 1
-            self.end_with_parent()
-            self.meeting.look()
-
-    def end_with_parent(self) -> None:
-        if os.getppid() != self.wiring.parent:
-            os._exit(1)
 
     def end_at_once(self, failure: Failed) -> None:
         """Report what a thread has noticed, while the worker itself may wait for a rank that never comes."""
