@@ -1,7 +1,9 @@
 """Training in lockstep against plain PyTorch on the same text and the same cores: tokens a second, and time to a loss.
 
 Part ``speed``: the classic block and AdamW on both sides. Rounds are interleaved: a plain loop written as nanoGPT does it with
-PyTorch's default threads, the same compiled, the same under DDP (gloo) with two processes, lockstep with one and with two workers.
+PyTorch's default threads, the same compiled, the same under DDP (gloo) with two processes, lockstep with one and with two workers, and
+two runs of lockstep with one worker each at the same time: what they make together over what one makes alone is what this
+machine's second core is worth (``machine_two_processes``), because they share nothing.
 
 Part ``curves``: the plain recipe at learning rate 1e-3 and at its better one, 4e-3, and the preset (modern block, Muon) with two
 workers, in turns of some steps each. Time counts training steps alone, without start-up and validation, on every side. The loss
@@ -22,12 +24,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import BENCH, RECORDS, REPO, arguments, finish, shared_data, show_table
 
 NAME = "lm_vs_pytorch"
+TWO_RUNS = "two of lockstep 1"
 TOKENS = 32 * 64
 WARM_UP = 3  # steps of a run of ours that do not count: first touch of memory
 CLASSIC = {"model": "classic", "tensorboard": False}
@@ -123,7 +127,8 @@ def measure_speed(
     peers = {mode: Peer(mode, [], data) for mode in modes}
     for peer in peers.values():
         peer.train(WARM_UP)
-    rates: dict[str, list[float]] = {name: [] for name in (*modes, "lockstep 1", "lockstep 2")}
+    names = (*modes, "lockstep 1", "lockstep 2", TWO_RUNS)
+    rates: dict[str, list[float]] = {name: [] for name in names}
     runs: list[dict[str, Any]] = []
     updates: list[float] = []
     settings = {**CLASSIC, "steps": steps + WARM_UP, "validate_every": 0, "val_ratio": 0.1}
@@ -133,11 +138,12 @@ def measure_speed(
             rates[mode].append(steps * TOKENS / peer.train(steps))
         for workers in (1, 2):
             run = ours(data, workers, settings)
+            rates[f"lockstep {workers}"].append(_rate(run))
             counted = run["steps"][WARM_UP:]
-            seconds = sum(step["seconds"] for step in counted)
-            rates[f"lockstep {workers}"].append(steps * TOKENS / seconds)
             updates += [step["update"] / step["seconds"] for step in counted if workers == 2]
             runs.append({"workers": workers, **run})
+        with ThreadPoolExecutor(2) as pool:
+            rates[TWO_RUNS].append(sum(map(_rate, pool.map(lambda _: ours(data, 1, settings), range(2)))))
     for peer in peers.values():
         peer.close()
     say(f"speed: the preset with Muon, {steps} steps")
@@ -147,6 +153,12 @@ def measure_speed(
     return ratios, {**details, "share_of_reduce_and_update_with_muon": round(muon, 4)}
 
 
+def _rate(run: dict[str, Any]) -> float:
+    """Return tokens a second of a run of ours, without its first steps."""
+    counted = run["steps"][WARM_UP:]
+    return float(len(counted) * TOKENS / sum(step["seconds"] for step in counted))
+
+
 def _speed_figures(
     rates: dict[str, list[float]], runs: list[dict[str, Any]], updates: list[float]
 ) -> tuple[dict[str, float], dict[str, Any]]:
@@ -154,13 +166,15 @@ def _speed_figures(
     gemm = {str(threads): sgemm(threads) for threads in (1, 2)}
     flops = runs[0]["flops_per_token"]
     used = {
-        name: rate * flops / 1e9 / gemm["1" if name.endswith("1") else "2"] for name, rate in medians.items()
+        name: rate * flops / 1e9 / gemm["1" if name == "lockstep 1" else "2"]
+        for name, rate in medians.items()
     }
     two = max((run for run in runs if run["workers"] == 2), key=lambda run: run["proportional"]["all"])
     ratios = {
         "tokens_per_second_vs_eager": medians["lockstep 2"] / medians["eager"],
         "tokens_per_second_vs_ddp": medians["lockstep 2"] / medians["ddp"],
         "two_workers": medians["lockstep 2"] / medians["lockstep 1"],
+        "machine_two_processes": medians[TWO_RUNS] / medians["lockstep 1"],
     }
     details = {
         "tokens_per_second": {name: [round(rate) for rate in found] for name, found in rates.items()},

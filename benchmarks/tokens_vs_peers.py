@@ -160,7 +160,7 @@ class Bench:
             "datatrove-small-halves": "ours-small/train.bin",
             "pool-small": "ours-small/train.bin",
             "datasets-large": "ours-large/train.bin",
-            "ours-workers/train.bin": "ours-large/train.bin",
+            "ours-workers/train.bin": "ours-pair-0/train.bin",  # two workers and one
         }
         for name in LOOP_ARRAYS:
             pairs[f"puzzles-puzzles.{name}.npy"] = f"ours-puzzles-all/train.{name}.npy"
