@@ -142,9 +142,8 @@ def refuse_ranks(what: str, job: str, options: RunOptions | None) -> None:
 
 def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord:
     """Train with the other ranks; what the job writes before and beside training goes to a folder that is thrown away."""
-    from samebits.executors.run_folder import (
-        RunFolder,
-    )  # brings tempfile and shutil, which most runs do without
+    # brings tempfile and shutil, which most runs do without
+    from samebits.executors.run_folder import RunFolder
 
     started, started_at, planned = clock.seconds(), clock.utc_now(), job.plan(config)
     place = Place(

@@ -66,8 +66,9 @@ def _again(scene: Scene, world: int) -> Ending:
     ranks = _start(scene, world)
     ending = scene.end(ranks[0])
     for rank in ranks[1:]:
-        if found := rank.communicate()[1] if rank.wait() else "":
-            return Ending("lost", f"a helping rank ended with {rank.returncode}: {found[-300:]}")
+        helped = scene.end(rank)
+        if rank.returncode:
+            return Ending("hung" if helped.verdict == "hung" else "lost", f"a helping rank: {helped.detail}")
     return ending
 
 
