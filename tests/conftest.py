@@ -35,6 +35,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(group))
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Call long bytes by their argument: packed bytes hold the second they were made in, and both processes must agree on names."""
+    return argname if isinstance(val, bytes) and len(val) > 40 else None
+
+
 @pytest.fixture(scope="session")
 def repo() -> Path:
     """The root of the checkout."""
