@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.lockstep.objectives import Choosy, Net, Recorder, run
+from tests.lockstep.objectives import Choosy, Net, Patient, Recorder, run
 
 from samebits.lockstep.events import FitStarted, StepDone, ValidationDone
 from samebits.lockstep.train import FitResult
@@ -38,6 +38,12 @@ def test_any_number_of_workers_gives_the_same_bits(optimizer: str) -> None:
 @pytest.mark.parametrize(("shards", "workers"), [(1, 1), (4, 4), (13, 5)])
 def test_other_numbers_of_shards_hold_the_promise_too(shards: int, workers: int) -> None:
     assert bits(run(shards=shards, workers=workers, steps=3)) == bits(run(shards=shards, workers=1, steps=3))
+
+
+def test_a_worker_that_is_slow_is_not_waited_for_while_there_are_shards(tmp_path: Path) -> None:
+    slow = Patient(folder=str(tmp_path))
+    assert bits(run(slow, workers=2)) == bits(run(workers=1))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"1-{g}" for g in range(1, 7)]
 
 
 def test_the_number_of_shards_and_the_seed_are_part_of_the_result() -> None:

@@ -5,6 +5,7 @@ Everything that a rank has not computed and was not sent is poisoned, so a forgo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,22 @@ from samebits.lockstep.messages import Failed
 from samebits.lockstep.moves import Moves, roots_of
 from samebits.lockstep.order import Order
 from samebits.lockstep.step import Stepper
-from samebits.lockstep.tree import merges, shards_of, validation_of
+from samebits.lockstep.tree import Split, merges, shards_of, split, validation_of
 
 STEPS = 3
 
 
 class Silent:
-    """Meets nobody; the test moves things itself."""
+    """Meets nobody; the test moves things itself, and a rank has its own shards."""
+
+    def __init__(self, rank: int, world: int) -> None:
+        self.rank, self.world = rank, world
+
+    def shards(self, num_shards: int) -> Iterator[int]:
+        return iter(shards_of(self.rank, self.world, num_shards))
+
+    def split(self, num_shards: int) -> Split:
+        return split(self.rank, self.world, num_shards)
 
     def begin(self, order: Order) -> Order:
         return order
@@ -63,7 +73,9 @@ class Ranks:
     def stepper(self, rank: int, world: int, layout: Any) -> Stepper:
         net, state = Net(), self.states[rank]
         net.bind(layout.views(state.params))
-        return Stepper(net, self.config, layout, state, worker=rank, workers=world, meeting=Silent())
+        return Stepper(
+            net, self.config, layout, state, worker=rank, workers=world, meeting=Silent(rank, world)
+        )
 
     def share(self, what: Share) -> None:
         copies = []

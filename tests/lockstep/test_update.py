@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from samebits.lockstep.layout import CHUNK
 from samebits.lockstep.muon import POLYNOMIALS, orthogonalise
 from samebits.lockstep.objective import Floats
 from samebits.lockstep.schedule import Progress, after_validation, rate, same_rates
+from samebits.lockstep.tree import merges
 
 SIZE = 3 * CHUNK
 LR, BETA1, BETA2, EPS, DECAY = 3e-3, 0.9, 0.99, 1e-8, 0.1
@@ -104,7 +106,7 @@ def test_a_slice_gets_the_bits_of_the_whole() -> None:
 def test_chunk_norms_are_exact_where_float64_is() -> None:
     values = np.round(noise(4) * 8).astype(np.float32)
     squares = np.zeros(3)
-    kernel.scale_and_square(values, CHUNK, SIZE, 2.0, CHUNK, squares)
+    kernel.fold_rows(values[None], np.zeros((0, 2), np.int64), CHUNK, SIZE, 2.0, CHUNK, squares)
     assert squares[0] == 0, "another worker's chunk"
     assert squares[1:].tolist() == [float((values[i : i + CHUNK] ** 2).sum()) for i in (CHUNK, 2 * CHUNK)]
     assert (values[:CHUNK] == np.round(noise(4) * 8)[:CHUNK]).all()
@@ -116,6 +118,23 @@ def test_rows_are_added_between_two_positions() -> None:
     expected[7:5000] += rows[1, 7:5000]
     kernel.add_rows(rows, 0, 1, 7, 5000)
     assert (rows[0] == expected).all()
+
+
+def test_a_fold_of_rows_does_its_merges_in_order() -> None:
+    rows = np.stack([noise(number) for number in range(5)])
+    expected = ((rows[0] + rows[1]) + (rows[2] + rows[3]) + rows[4]) * np.float32(0.2)
+    before = rows[0, :CHUNK].copy()
+    pairs = np.array([(merge.left, merge.right) for merge in merges(5)])
+    kernel.fold_rows(rows, pairs, CHUNK, SIZE, 0.2, CHUNK, np.zeros(3))
+    assert (rows[0, CHUNK:] == expected[CHUNK:]).all()
+    assert (rows[0, :CHUNK] == before).all(), "another worker's chunk"
+
+
+def test_nobody_takes_what_another_has() -> None:
+    counter = np.zeros(1, np.int64)
+    with ThreadPoolExecutor(4) as pool:
+        taken = list(pool.map(lambda _: kernel.take(counter), range(1000)))
+    assert sorted(taken) == list(range(1000))
 
 
 def gaussian(rows: int, columns: int) -> Floats:

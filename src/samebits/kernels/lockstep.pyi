@@ -3,9 +3,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 
+def take(counter: NDArray[np.int64]) -> int: ...
 def add_rows(rows: Floats, left: int, right: int, start: int, stop: int) -> None: ...
-def scale_and_square(
-    values: Floats, start: int, stop: int, factor: float, chunk: int, squares: NDArray[np.float64]
+def fold_rows(
+    rows: Floats,
+    merges: NDArray[np.int64],
+    start: int,
+    stop: int,
+    factor: float,
+    chunk: int,
+    squares: NDArray[np.float64],
 ) -> None: ...
 def adamw(
     params: Floats,

@@ -1,4 +1,4 @@
-"""Element loops of a training step: add two gradients, take their mean with norms, update parameters in one pass.
+"""Element loops of a training step: add up gradients, take their mean with norms, update parameters in one pass.
 
 Everything but the norms is elementwise, with each operation rounded on its own (no fused multiply-add, see setup.py), so the
 bits of an element do not depend on where a slice starts or ends. A norm belongs to one whole chunk and is summed in a fixed
@@ -8,41 +8,64 @@ order: eight running sums in float64, then those eight from left to right.
 from libc.math cimport pow, sqrt, sqrtf
 from libc.stdint cimport int64_t
 
+cdef extern from *:
+    """
+    #define samebits_take(counter) __atomic_fetch_add((counter), 1, __ATOMIC_RELAXED)
+    """
+    int64_t samebits_take(int64_t* counter) nogil
+
 cdef enum:
     LANES = 8
 
 
-def add_rows(float[:, ::1] rows, int64_t left, int64_t right, int64_t start, int64_t stop):
-    """Add row ``right`` to row ``left`` between two positions: one merge of the tree."""
-    cdef float* into = &rows[left, 0]
-    cdef const float* other = &rows[right, 0]
+def take(int64_t[::1] counter):
+    """Return a counter in shared memory and raise it by one: no two processes get the same number."""
+    return samebits_take(&counter[0])
+
+
+cdef inline void _add(float* into, const float* other, int64_t start, int64_t stop) noexcept nogil:
     cdef int64_t i
-    with nogil:
-        for i in range(start, stop):
-            into[i] += other[i]
+    for i in range(start, stop):
+        into[i] += other[i]
 
 
-def scale_and_square(
-    float[::1] values, int64_t start, int64_t stop, float factor, int64_t chunk, double[::1] squares
-):
-    """Multiply by ``factor`` in place and write each chunk's sum of squares; both ends are chunk borders."""
-    cdef float* x = &values[0]
-    cdef int64_t c, i, k
+cdef inline double _scaled_squares(float* x, int64_t start, int64_t stop, float factor) noexcept nogil:
+    cdef int64_t i, k
     cdef double[LANES] sums
     cdef double total, value
+    for k in range(LANES):
+        sums[k] = 0.0
+    for i in range(start // LANES, stop // LANES):
+        for k in range(LANES):
+            x[LANES * i + k] *= factor
+            value = x[LANES * i + k]
+            sums[k] += value * value
+    total = 0.0
+    for k in range(LANES):
+        total += sums[k]
+    return total
+
+
+def add_rows(float[:, ::1] rows, int64_t left, int64_t right, int64_t start, int64_t stop):
+    """Add row ``right`` to row ``left`` between two positions: one merge of the tree."""
+    with nogil:
+        _add(&rows[left, 0], &rows[right, 0], start, stop)
+
+
+def fold_rows(
+    float[:, ::1] rows, const int64_t[:, ::1] merges, int64_t start, int64_t stop, float factor, int64_t chunk,
+    double[::1] squares
+):
+    """Do merges (left, right) in order, multiply row 0 by ``factor`` and write each chunk's sum of squares.
+
+    Chunk by chunk, so that what one merge writes is still in the cache when the next reads it. Both ends are chunk borders.
+    """
+    cdef int64_t c, m
     with nogil:
         for c in range(start // chunk, stop // chunk):
-            for k in range(LANES):
-                sums[k] = 0.0
-            for i in range(c * chunk // LANES, (c + 1) * chunk // LANES):
-                for k in range(LANES):
-                    x[LANES * i + k] *= factor
-                    value = x[LANES * i + k]
-                    sums[k] += value * value
-            total = 0.0
-            for k in range(LANES):
-                total += sums[k]
-            squares[c] = total
+            for m in range(merges.shape[0]):
+                _add(&rows[merges[m, 0], 0], &rows[merges[m, 1], 0], c * chunk, (c + 1) * chunk)
+            squares[c] = _scaled_squares(&rows[0, 0], c * chunk, (c + 1) * chunk, factor)
 
 
 def adamw(

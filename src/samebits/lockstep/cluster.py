@@ -8,7 +8,7 @@ belong. Every wait ends: a closed connection at once, a silent rank or a lost ne
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any, NoReturn, TypeAlias
@@ -36,6 +36,7 @@ from samebits.lockstep.moves import Moves, Piece
 from samebits.lockstep.order import Order
 from samebits.lockstep.parts import identity_of
 from samebits.lockstep.schedule import Progress
+from samebits.lockstep.tree import Split, shards_of, split
 
 __all__ = ["ClusterMeeting"]
 
@@ -121,6 +122,14 @@ class ClusterMeeting:
         if self._others:
             self._connect(board)
         return _begun(order, decode(self._spread(encode(_beginning(order)))[0]))
+
+    def shards(self, num_shards: int) -> Iterator[int]:
+        """Yield the rank's own shards."""
+        return iter(shards_of(self._rank, self._world, num_shards))
+
+    def split(self, num_shards: int) -> Split:
+        """Merge what lies inside this rank at once: only the roots travel."""
+        return split(self._rank, self._world, num_shards)
 
     def _connect(self, board: Board) -> None:
         dist = distributed()
@@ -238,7 +247,8 @@ class ClusterMeeting:
     def _lost_rank(self, rank: int, step: int, reason: str) -> SamebitsError:
         if rank < 0:
             return ClusterLost(f"rank {self._rank} is cut off at step {step}: {reason}", hint=AGAIN)
-        return lost_worker(rank, self._world, self._num_shards, step=step, reason=reason, is_rank=True)
+        shards = shards_of(rank, self._world, self._num_shards)
+        return lost_worker(rank, shards, step=step, reason=reason, is_rank=True)
 
 
 def _environment() -> dict[str, str]:

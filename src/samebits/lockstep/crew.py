@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
@@ -30,6 +30,7 @@ from samebits.lockstep.lost import lost_worker
 from samebits.lockstep.memory import State, create_memory, map_memory
 from samebits.lockstep.messages import Failed, Finished, Message
 from samebits.lockstep.order import Order, Wiring
+from samebits.lockstep.tree import shards_of
 
 __all__ = ["Crew"]
 
@@ -129,7 +130,7 @@ class Crew:
         """Yield what workers say, and None at least every 0.2 s, until all have ended.
 
         Raises:
-            WorkerLost: a worker died or gave no sign of life; names it, its shards and the step.
+            WorkerLost: a worker died or gave no sign of life; names it, its shard and the step.
         """
         while members := [member for member in self._members if member.open]:
             ready = wait([member.pipe for member in members], LISTEN_SECONDS)
@@ -173,14 +174,16 @@ class Crew:
                 raise self._lost(member, f"no sign of life for {self.place.stall_timeout:g} s")
 
     def _lost(self, member: _Member, reason: str) -> WorkerLost:
-        return lost_worker(
-            member.number,
-            self.place.workers,
-            self.order.config.shards,
-            step=self.step,
-            reason=reason,
-            is_rank=self.place.rank is not None,
-        )
+        number, is_rank = member.number, self.place.rank is not None
+        shards = self._own_shards(number) if is_rank else self._in_hand(number)
+        return lost_worker(number, shards, step=self.step, reason=reason, is_rank=is_rank)
+
+    def _own_shards(self, rank: int) -> Sequence[int]:
+        return shards_of(rank, self.place.workers, self.order.config.shards)
+
+    def _in_hand(self, worker: int) -> Sequence[int]:
+        hand = int(self.state.hands[worker])
+        return [hand - 1] if hand else []
 
     def close(self) -> None:
         """End every worker and release everything; harmless the second time."""

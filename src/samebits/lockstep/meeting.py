@@ -1,19 +1,23 @@
 """Where workers meet in a step, and what everybody knows afterwards: the one seam between one machine and several.
 
 A step is the same code everywhere. What differs is how a worker comes to see what another has computed. On one machine memory
-is shared, so meeting is enough (``SharedMeeting``, a barrier). Between ranks of torchrun the elements named by ``Share`` are
-sent to those who need them (``cluster.ClusterMeeting``).
+is shared, so meeting is enough (``SharedMeeting``, a barrier), and workers take shards as they come: a core that is slow for a
+while computes fewer of them instead of being waited for. Between ranks of torchrun the elements named by ``Share`` are sent to
+those who need them (``cluster.ClusterMeeting``), and each rank has its own shards, so that less has to travel.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import Enum
 from typing import Protocol
 
+from samebits.kernels.lockstep import take
 from samebits.lockstep.barrier import Barrier
 from samebits.lockstep.memory import State
 from samebits.lockstep.messages import Failed
 from samebits.lockstep.order import Order
+from samebits.lockstep.tree import Split, merges
 
 __all__ = ["Elsewhere", "Meeting", "Share", "SharedMeeting"]
 
@@ -45,6 +49,14 @@ class Meeting(Protocol):
 
     def begin(self, order: Order) -> Order:
         """Meet for the first time; return the order with the beginning that all agree on."""
+        ...
+
+    def shards(self, num_shards: int) -> Iterator[int]:
+        """Yield the shards of a step that this worker is to compute, the next one when the last is done."""
+        ...
+
+    def split(self, num_shards: int) -> Split:
+        """Say which merges of the tree this worker does at once, and which after the gradients were shared."""
         ...
 
     def meet(self, what: Share) -> None:
@@ -83,10 +95,21 @@ class SharedMeeting:
         """Return the order as it is: one parent gave it to all."""
         return order
 
+    def shards(self, num_shards: int) -> Iterator[int]:
+        """Take the lowest that nobody has: so if any shard fails, the lowest that does was taken before it."""
+        while (shard := take(self._state.taken)) < num_shards:
+            yield shard
+
+    def split(self, num_shards: int) -> Split:
+        """Leave all merges for later: who has computed what is known to nobody, and every row can be read."""
+        return Split({}, merges(num_shards))
+
     def meet(self, what: Share) -> None:
         """Wait for all: what they wrote is in this memory. Moments are complete since the last meeting of the step."""
         if what not in (Share.CHECKPOINT, Share.END):
             self._barrier.wait()
+        if what is Share.GRADIENTS and self._worker == 0:
+            self._state.taken[0] = 0  # nobody takes shards again before the meetings of norms and parameters
 
     def ask(self, value: int) -> list[int]:
         """Use the flags, and leave them as they were."""

@@ -46,6 +46,8 @@ class Sizes:
             "flags": ("i8", (max(self.shards, self.workers),)),
             "control": ("i8", (1 + self.workers,)),
             "ticks": ("i8", (1,)),
+            "taken": ("i8", (1,)),
+            "hands": ("i8", (self.workers,)),
         }
 
     @property
@@ -71,6 +73,8 @@ class State:
         pulses: A counter each worker keeps raising while it lives.
         control: What the parent wants; then, for each worker that has one of its own, what that is in this step.
         ticks: A counter that the parent of a rank keeps raising.
+        taken: How many shards of the step were taken in hand; whoever raises it computes that one.
+        hands: The shard each worker has in hand, counted from 1; 0 if none.
     """
 
     params: Floats
@@ -85,6 +89,8 @@ class State:
     pulses: NDArray[np.int64]
     control: NDArray[np.int64]
     ticks: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    hands: NDArray[np.int64]
 
 
 def _pages(kind: str, shape: tuple[int, ...]) -> int:

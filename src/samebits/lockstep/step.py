@@ -1,7 +1,7 @@
 """One training step as one worker does it: compute, reduce, update, with a meeting after each.
 
-1. *Compute*: each own shard on one math thread, its gradient written to its row; merges inside this worker at once.
-2. *Reduce*: on this worker's slice of the buffer, the merges between workers, the mean, and the norm of every chunk.
+1. *Compute*: shard after shard on one math thread, the gradient written to the shard's row.
+2. *Reduce*: on this worker's slice of the buffer, the merges of the tree, the mean, and the norm of every chunk.
 3. *Update*: everybody adds up the same chunk norms from left to right, clips by the same factor and updates a share.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,9 @@ from samebits.lockstep.config import FitConfig
 from samebits.lockstep.layout import CHUNK, Layout
 from samebits.lockstep.meeting import Meeting, Share
 from samebits.lockstep.memory import State
-from samebits.lockstep.objective import Objective, Validated
+from samebits.lockstep.objective import Floats, Objective, Validated
 from samebits.lockstep.optimizer import share_of, update
-from samebits.lockstep.tree import fold, shards_of, slice_of, split, validation_of
+from samebits.lockstep.tree import fold, shards_of, slice_of, validation_of
 
 __all__ = ["Outcome", "Stepper", "shard_rng"]
 
@@ -52,8 +53,7 @@ class Stepper:
     """The parts of a step, for one worker.
 
     Attributes:
-        shards: Shards of this worker.
-        at_shard: The shard in hand, for messages; -1 outside of one.
+        shards: Shards of this worker where each has its own: of the probe, and of the search for what is not finite.
         update_seconds: Wall time this step spent in reducing and updating.
     """
 
@@ -74,24 +74,34 @@ class Stepper:
         self.worker, self.workers = worker, workers
         self.meeting = meeting
         self.shards = shards_of(worker, workers, config.shards)
-        self.at_shard = -1
         self.update_seconds = 0.0
-        self._split = split(worker, workers, config.shards)
+        self._split = meeting.split(config.shards)
+        self._cross = np.array([(merge.left, merge.right) for merge in self._split.cross], np.int64).reshape(
+            -1, 2
+        )
         self._slice = slice_of(worker, workers, 0, layout.size, CHUNK)
         self._share = share_of(config, layout, worker, workers)
-        self._grads = {g: layout.views(state.rows[g]) for g in self.shards}
+        self._layout = layout
+        self._grads: dict[int, Mapping[str, Floats]] = {}
+
+    @property
+    def at_shard(self) -> int:
+        """The shard in hand, for messages; -1 outside of one."""
+        return int(self.state.hands[self.worker]) - 1
 
     def compute_shard(self, step: int, g: int) -> float:
-        """Compute one shard into its row; return its loss."""
-        self.at_shard = g
+        """Compute one shard into its row; return its loss. If it raises, the shard stays in hand."""
+        self.state.hands[self.worker] = g + 1
+        if g not in self._grads:
+            self._grads[g] = self._layout.views(self.state.rows[g])
         rng = shard_rng(self.config.seed, step, g)
         loss = float(self.objective.shard(step, g, self.config.shards, rng, self._grads[g]))
-        self.at_shard = -1
+        self.state.hands[self.worker] = 0
         return loss
 
     def compute(self, step: int) -> None:
-        """Compute all own shards and merge what lies inside this worker."""
-        for g in self.shards:
+        """Compute shards as long as there are any, and merge what can be merged already."""
+        for g in self.meeting.shards(self.config.shards):
             self.state.losses[g] = self.compute_shard(step, g)
             for merge in self._split.local.get(g, ()):
                 kernel.add_rows(self.state.rows, merge.left, merge.right, 0, self.state.rows.shape[1])
@@ -100,10 +110,8 @@ class Stepper:
         """Finish the tree on this worker's slice, take the mean and the chunk norms."""
         started = clock.seconds()
         start, stop = self._slice
-        for merge in self._split.cross:
-            kernel.add_rows(self.state.rows, merge.left, merge.right, start, stop)
         factor = 1.0 / self.config.shards
-        kernel.scale_and_square(self.state.rows[0], start, stop, factor, CHUNK, self.state.squares)
+        kernel.fold_rows(self.state.rows, self._cross, start, stop, factor, CHUNK, self.state.squares)
         self.update_seconds = clock.seconds() - started
 
     def outcome(self) -> Outcome:
@@ -124,7 +132,7 @@ class Stepper:
     def find_bad(self, step: int) -> tuple[int, float]:
         """Say which shard is the lowest with a loss or gradient that is not finite, and its loss.
 
-        The merges have mixed the rows, so every worker computes its shards once more: parameters have not changed yet.
+        The merges have mixed the rows, so every worker computes some of the shards once more: parameters have not changed yet.
         """
         state, num_shards = self.state, self.config.shards
         for g in self.shards:

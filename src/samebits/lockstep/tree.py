@@ -1,8 +1,9 @@
 """The canonical tree over shard numbers, and who does which part of it.
 
 Floating-point addition depends on its bracketing, so the bracketing is fixed by G alone: for sizes 1, 2, 4, ... node ``l`` takes
-node ``l + size``, for any G. Workers own contiguous shards, so most merges lie inside one worker and are done at once;
-the rest are done after a barrier, each worker on its own slice of the buffer. Either way an element sees the same additions.
+node ``l + size``, for any G. On one machine all merges are done when all shards are, each worker on its own slice of the
+buffer. Ranks on several machines own contiguous shards: most merges lie inside one rank and are done at once, and the rest
+after the roots were sent around. Either way an element sees the same additions.
 """
 
 from __future__ import annotations
