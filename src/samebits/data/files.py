@@ -14,9 +14,9 @@ from samebits.errors import OutputFailed
 __all__ = ["no_room_is_named", "remove_tree", "sync_all", "sync_folder", "write_atomic", "writing"]
 
 HINTS = {
-    errno.ENOSPC: "free some space; finished parts are kept, the same command goes on",
-    errno.EDQUOT: "free some of your quota; finished parts are kept, the same command goes on",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f); finished parts are kept, the same command goes on",
+    errno.ENOSPC: "free some space; what was finished is kept, the same command goes on",
+    errno.EDQUOT: "free some of your quota; what was finished is kept, the same command goes on",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f); what was finished is kept, the same command goes on",
     errno.EROFS: "choose an output on a disk that can be written",
     errno.EACCES: "choose an output folder you may write to",
     errno.EPERM: "choose an output folder you may write to",

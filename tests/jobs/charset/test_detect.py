@@ -8,6 +8,7 @@ from samebits import charset
 from samebits.jobs.charset.evaluate import is_right, judge, make_snippets
 from samebits.jobs.charset.model import default_model, train_in_memory
 from samebits.jobs.charset.pairs import builtin_pairs
+from samebits.jobs.charset.unmodelled import utf8_share
 
 SAMPLES = Path(charset.__file__).parent / "samples"
 
@@ -68,6 +69,22 @@ def test_one_high_byte_at_the_end_is_no_cut_utf8() -> None:
 def test_a_cut_multibyte_character_at_the_end_is_no_error() -> None:
     data = "今日は天気がいいので、公園まで歩いて行きました。".encode("cp932")[:-1]
     assert charset.detect(data).encoding == "cp932"
+
+
+def test_a_few_broken_bytes_do_not_make_utf8_something_else() -> None:
+    text = "Сегодня мы гуляли в парке, потом пили чай. " * 20
+    for encoded in (text.encode(), "Größe, Maß und Übermut. ".encode() * 40):
+        damaged = encoded[:200] + b"\xff" + encoded[200:400] + b"\xc3" + encoded[400:]
+        found = charset.detect(damaged)
+        assert found.encoding == "utf-8"
+        assert 0.95 <= found.confidence < 1
+
+
+@pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "cp866", "iso8859-5", "mac-cyrillic"])
+def test_other_encodings_do_not_pass_for_broken_utf8(encoding: str) -> None:
+    data = ("Сегодня мы гуляли в парке, потом пили чай. " * 20).encode(encoding)
+    assert utf8_share(data) < 0.5
+    assert utf8_share("한국어는 재미있는 언어입니다. 中文".encode("gb18030")) < 0.5
 
 
 def test_encodings_that_give_the_same_text_are_one_answer() -> None:

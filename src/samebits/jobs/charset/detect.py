@@ -2,8 +2,8 @@
 
 1. A byte order mark decides. 2. Bytes below 0x80 only: escape sequences of a seven-bit encoding, else ASCII.
 3. NUL bytes in a fixed lane: UTF-16 or UTF-32 without a mark; other NULs: binary. 4. Valid UTF-8 with a multi-byte
-character. 5. Otherwise every model whose codec decodes the data is scored by the cost of its byte pairs; equal texts
-are one answer with several names.
+character; or a few broken bytes among many valid characters: a damaged file is still the file it was. 5. Otherwise every
+model whose codec decodes the data is scored by the cost of its byte pairs; equal texts are one answer with several names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ from numpy.typing import NDArray
 
 from samebits.jobs.charset.codec import canonical_name
 from samebits.jobs.charset.model import CharsetModel
-from samebits.jobs.charset.unmodelled import by_escapes, by_lanes, by_mark, is_binary, utf8_verdict
+from samebits.jobs.charset.unmodelled import (
+    by_escapes,
+    by_lanes,
+    by_mark,
+    is_binary,
+    utf8_share,
+    utf8_verdict,
+)
 from samebits.kernels.bytescore import score
 
 __all__ = ["MAX_BYTES", "Candidate", "Detection", "detect_with"]
 
 #: More bytes than this do not change answers, only cost time.
 MAX_BYTES = 16384
+#: Whole UTF-8 characters among those beyond ASCII: other encodings form them by chance, far from always.
+MOSTLY = 0.95
 #: Pairs of ASCII bytes tell languages apart but hardly encodings: 1/4 of the weight was best on foreign text.
 ASCII_WEIGHT = 1
 OTHER_WEIGHT = 4
@@ -89,6 +98,8 @@ def detect_with(model: CharsetModel, data: bytes, *, top: int = 5) -> Detection:
     verdict = utf8_verdict(data)
     if verdict == "yes":
         return _answer((Candidate("utf-8", 1.0, _language(model, data, "utf-8")),))
+    if verdict == "no" and (share := utf8_share(data)) >= MOSTLY:
+        return _answer((Candidate("utf-8", round(share, 6), _language(model, data, "utf-8")),))
     head = data[:MAX_BYTES]
     found = _ranked(model, head, data)
     if not found and verdict == "cut":

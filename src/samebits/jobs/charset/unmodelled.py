@@ -6,7 +6,7 @@ import codecs
 import unicodedata
 from typing import Literal
 
-__all__ = ["by_escapes", "by_lanes", "by_mark", "is_binary", "utf8_verdict"]
+__all__ = ["by_escapes", "by_lanes", "by_mark", "is_binary", "utf8_share", "utf8_verdict"]
 
 #: UTF-32 first: its little-endian mark starts with the one of UTF-16.
 _MARKS = (
@@ -20,6 +20,7 @@ _MARKS = (
 #: looks like it too often.
 _SEVEN_BIT = ("hz", "iso2022_kr", "iso2022_jp_2", "iso2022_jp_2004", "iso2022_jp_ext")
 _SAMPLE = 4096
+_ASCII = bytes(range(128))
 _CONTROLS = bytes([*range(9), 11, *range(14, 27), *range(28, 32), 127])
 
 
@@ -89,3 +90,15 @@ def utf8_verdict(data: bytes) -> Literal["yes", "cut", "no"]:
             return "no"
         return "yes" if any(byte >= 0x80 for byte in data[: error.start]) else "cut"
     return "yes"
+
+
+def utf8_share(data: bytes) -> float:
+    """The share of whole characters among those beyond ASCII, if data is read as UTF-8.
+
+    >>> utf8_share("ありがとう".encode()[:-1])
+    0.8
+    """
+    text = data.decode("utf-8", "replace")
+    beyond = len(text) - (len(data) - len(data.translate(None, _ASCII)))
+    broken = text.count("\ufffd") - data.count("\ufffd".encode())
+    return (beyond - broken) / beyond if beyond else 0.0
