@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.lockstep.objectives import Choosy, Net, Patient, Recorder, run
+from tests.lockstep.objectives import Choosy, Informed, Net, Patient, Recorder, run
 
 from samebits.lockstep.events import FitStarted, StepDone, ValidationDone
 from samebits.lockstep.train import FitResult
@@ -44,6 +44,11 @@ def test_a_worker_that_is_slow_is_not_waited_for_while_there_are_shards(tmp_path
     slow = Patient(folder=str(tmp_path))
     assert bits(run(slow, workers=2)) == bits(run(workers=1))
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"1-{g}" for g in range(1, 7)]
+
+
+@pytest.mark.parametrize("workers", [1, 7])
+def test_every_worker_is_told_the_step_before_a_validation(workers: int) -> None:
+    assert run(Informed(), workers=workers).validations == ((2, 2.0), (4, 4.0), (6, 6.0))
 
 
 def test_the_number_of_shards_and_the_seed_are_part_of_the_result() -> None:

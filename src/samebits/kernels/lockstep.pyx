@@ -10,17 +10,17 @@ from libc.stdint cimport int64_t
 
 cdef extern from *:
     """
-    #define samebits_take(counter) __atomic_fetch_add((counter), 1, __ATOMIC_RELAXED)
+    #define samebits_exchange(place, value) __atomic_exchange_n((place), (value), __ATOMIC_RELAXED)
     """
-    int64_t samebits_take(int64_t* counter) nogil
+    int64_t samebits_exchange(int64_t* place, int64_t value) nogil
 
 cdef enum:
     LANES = 8
 
 
-def take(int64_t[::1] counter):
-    """Return a counter in shared memory and raise it by one: no two processes get the same number."""
-    return samebits_take(&counter[0])
+def take(int64_t[::1] taken, int64_t which):
+    """Set a flag in shared memory; tell whether it was 0 before, which is so for one process only."""
+    return samebits_exchange(&taken[which], 1) == 0
 
 
 cdef inline void _add(float* into, const float* other, int64_t start, int64_t stop) noexcept nogil:

@@ -1,9 +1,9 @@
 """Where workers meet in a step, and what everybody knows afterwards: the one seam between one machine and several.
 
 A step is the same code everywhere. What differs is how a worker comes to see what another has computed. On one machine memory
-is shared, so meeting is enough (``SharedMeeting``, a barrier), and workers take shards as they come: a core that is slow for a
-while computes fewer of them instead of being waited for. Between ranks of torchrun the elements named by ``Share`` are sent to
-those who need them (``cluster.ClusterMeeting``), and each rank has its own shards, so that less has to travel.
+is shared, so meeting is enough (``SharedMeeting``, a barrier), and who is done with his shards takes over some of the others': a
+core that is slow for a while computes fewer of them instead of being waited for. Between ranks of torchrun the elements named by
+``Share`` are sent to those who need them (``cluster.ClusterMeeting``), and each rank computes its own shards and no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from samebits.lockstep.barrier import Barrier
 from samebits.lockstep.memory import State
 from samebits.lockstep.messages import Failed
 from samebits.lockstep.order import Order
-from samebits.lockstep.tree import Split, merges
+from samebits.lockstep.tree import Split, merges, shards_of
 
 __all__ = ["Elsewhere", "Meeting", "Share", "SharedMeeting"]
 
@@ -96,9 +96,15 @@ class SharedMeeting:
         return order
 
     def shards(self, num_shards: int) -> Iterator[int]:
-        """Take the lowest that nobody has: so if any shard fails, the lowest that does was taken before it."""
-        while (shard := take(self._state.taken)) < num_shards:
-            yield shard
+        """Take the own ones in order, whose rows are still in this core's cache, then what others have not taken, last ones first.
+
+        A worker stops at a shard that raises. The lowest of those is always reached: nothing before it stops its owner.
+        """
+        own = shards_of(self._worker, self._workers, num_shards)
+        others = [*range(own.stop, num_shards), *range(own.start)]
+        for shard in [*own, *reversed(others)]:
+            if take(self._state.taken, shard):
+                yield shard
 
     def split(self, num_shards: int) -> Split:
         """Leave all merges for later: who has computed what is known to nobody, and every row can be read."""
@@ -109,7 +115,7 @@ class SharedMeeting:
         if what not in (Share.CHECKPOINT, Share.END):
             self._barrier.wait()
         if what is Share.GRADIENTS and self._worker == 0:
-            self._state.taken[0] = 0  # nobody takes shards again before the meetings of norms and parameters
+            self._state.taken[:] = 0  # nobody takes shards again before the meetings of norms and parameters
 
     def ask(self, value: int) -> list[int]:
         """Use the flags, and leave them as they were."""

@@ -46,7 +46,7 @@ class Sizes:
             "flags": ("i8", (max(self.shards, self.workers),)),
             "control": ("i8", (1 + self.workers,)),
             "ticks": ("i8", (1,)),
-            "taken": ("i8", (1,)),
+            "taken": ("i8", (self.shards,)),
             "hands": ("i8", (self.workers,)),
         }
 
@@ -73,7 +73,7 @@ class State:
         pulses: A counter each worker keeps raising while it lives.
         control: What the parent wants; then, for each worker that has one of its own, what that is in this step.
         ticks: A counter that the parent of a rank keeps raising.
-        taken: How many shards of the step were taken in hand; whoever raises it computes that one.
+        taken: Which shards of the step somebody has taken in hand.
         hands: The shard each worker has in hand, counted from 1; 0 if none.
     """
 

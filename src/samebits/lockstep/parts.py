@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_shards", "identity_of", "units_of"]
+__all__ = ["check_shards", "identity_of", "tell_step", "units_of"]
 
 
 def check_shards(part: Any, num_shards: int) -> None:
@@ -17,6 +17,12 @@ def identity_of(part: Any) -> dict[str, Any]:
     """Return what a part wants compared on a resume."""
     identity = getattr(part, "identity", None)
     return dict(identity()) if identity else {}
+
+
+def tell_step(part: Any, step: int) -> None:
+    """Let a part know how many steps are done, if it wants to."""
+    if reached := getattr(part, "reached", None):
+        reached(step)
 
 
 def units_of(part: Any) -> int:

@@ -23,6 +23,7 @@ from samebits.lockstep.meeting import Meeting, Share
 from samebits.lockstep.memory import State
 from samebits.lockstep.objective import Floats, Objective, Validated
 from samebits.lockstep.optimizer import share_of, update
+from samebits.lockstep.parts import tell_step
 from samebits.lockstep.tree import fold, shards_of, slice_of, validation_of
 
 __all__ = ["Outcome", "Stepper", "shard_rng"]
@@ -144,9 +145,10 @@ class Stepper:
         lowest = int(bad[0]) if len(bad) else -1
         return lowest, float(state.losses[lowest])
 
-    def validate(self) -> float:
-        """Return the validation loss, the same in every worker."""
+    def validate(self, step: int) -> float:
+        """Return the validation loss after so many steps, the same in every worker."""
         assert isinstance(self.objective, Validated)
+        tell_step(self.objective, step)
         state, num_shards = self.state, self.objective.num_validation_shards()
         for i in validation_of(self.worker, self.workers, num_shards):
             state.sums[i], state.weights[i] = self.objective.validation_shard(i)

@@ -310,7 +310,7 @@ class _Worker:
         every = self.config.validate_every
         due = self.step == self.config.steps or (every and self.step % every == 0)
         if self.order.sizes.validation_shards and due:
-            loss = self.stepper.validate()
+            loss = self.stepper.validate(self.step)
             self.progress = after_validation(self.config, self.progress, loss)
             self.tell(ValidatedAt(self.step, loss))
 

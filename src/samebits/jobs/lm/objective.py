@@ -140,7 +140,7 @@ class LmObjective:
 
         windows = torch.from_numpy(self._batches.shard(step, g, num_shards))
         x, y = windows[:, :-1].contiguous(), windows[:, 1:].contiguous()
-        masks, self._step = self._masks(rng), step
+        masks = self._masks(rng)
         targets = {name: torch.from_numpy(value) for name, value in grads.items()}
         if self._written_out:
             loss = self._passes.loss(self._params, x, y, masks)
@@ -177,10 +177,14 @@ class LmObjective:
         batches = self._batches if hasattr(self, "_batches") else self._open()
         return -(-max(0, batches.num_val_windows) // VAL_ROWS)
 
+    def reached(self, step: int) -> None:
+        """Remember the step, for the samples that the validation writes."""
+        self._step = step
+
     def validation_shard(self, i: int) -> tuple[float, float]:
         """Return the sum of losses over tokens, and their number; in float32 and without dropout in every mode."""
         if i == 0 and self.samples is not None:
-            self.samples.write(self.recipe.arch, self._params, self._step + 1)
+            self.samples.write(self.recipe.arch, self._params, self._step)
         total, weight = 0.0, 0
         rows = self.recipe.rows
         for first in range(i * VAL_ROWS, (i + 1) * VAL_ROWS, rows):
