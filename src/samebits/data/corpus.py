@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
@@ -23,7 +23,7 @@ from samebits.core.plan import ShardTable
 from samebits.data.blocks import READ_BYTES, VerifiedFile, hash_blocks
 from samebits.data.formats import DELIMITERS
 from samebits.data.listing import Found, list_inputs
-from samebits.data.reading import num_reading_threads
+from samebits.data.reading import read_each
 from samebits.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ __all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
 # The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
 CELL_BYTES = 8 << 20
 SPAN_BYTES = 8 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
-GROUP_FILES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def open_corpus(
     listing = list_inputs(inputs, format_name=format)
     spans = [_spans(found) for found in listing.files]
     here = os.getcwd()  # noqa: PTH109 - asked once: 20 µs a file otherwise
-    parts = chain.from_iterable(_hashed(_groups(chain.from_iterable(spans))))
+    parts = iter(read_each(_hash, chain.from_iterable(spans)))
     sources = tuple(
         _source(found, list(islice(parts, len(own))), here)
         for found, own in zip(listing.files, spans, strict=True)
@@ -172,7 +171,6 @@ class _Span(NamedTuple):
     found: Found
     start: int
     num_bytes: int | None
-    size: int
 
 
 def _spans(found: Found) -> list[_Span]:
@@ -182,39 +180,9 @@ def _spans(found: Found) -> list[_Span]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
     if _cuts_records(found) or size <= SPAN_BYTES:
-        return [_Span(found, 0, None, size)]
+        return [_Span(found, 0, None)]
     starts = range(0, size, SPAN_BYTES)
-    return [_Span(found, at, SPAN_BYTES if at + SPAN_BYTES < size else None, SPAN_BYTES) for at in starts]
-
-
-def _groups(spans: Iterable[_Span]) -> Iterator[list[_Span]]:
-    """Join small files: a future costs 0.1 ms, as much as hashing a small file."""
-    group: list[_Span] = []
-    room = SPAN_BYTES
-    for span in spans:
-        group.append(span)
-        room -= span.size
-        if room <= 0 or len(group) == GROUP_FILES:
-            yield group
-            group, room = [], SPAN_BYTES
-    if group:
-        yield group
-
-
-def _hashed(groups: Iterable[list[_Span]]) -> Iterator[list[tuple[int, bytes, bytes]]]:
-    """Hash groups of files in order, on as many threads as the run has; one thread is this one."""
-    threads = num_reading_threads()
-    if threads == 1:
-        yield from map(_hash_all, groups)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(_hash_all, groups)
-
-
-def _hash_all(spans: list[_Span]) -> list[tuple[int, bytes, bytes]]:
-    return [_hash(span) for span in spans]
+    return [_Span(found, at, SPAN_BYTES if at + SPAN_BYTES < size else None) for at in starts]
 
 
 def _cuts_records(found: Found) -> bool:

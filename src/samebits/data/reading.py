@@ -6,11 +6,18 @@ of 1 s). With one worker it is one thread, so that such a run stays on one core 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
-__all__ = ["num_reading_threads", "reading_threads"]
+from samebits.data.beside import Beside
+
+__all__ = ["num_reading_threads", "read_each", "reading_threads"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # Without a run around it, e.g. in ``samebits plan``, four: hashing waits for the disk more than for the processor.
 _threads: ContextVar[int] = ContextVar("reading_threads", default=4)
@@ -29,3 +36,37 @@ def reading_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         _threads.reset(token)
+
+
+def read_each(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return ``read`` of each item, in order; this thread works beside the others, so that one less has to be woken.
+
+    Raises:
+        Exception: what ``read`` raised for the first item for which it did.
+    """
+    waiting = deque(enumerate(items))
+    results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
+
+    def work() -> None:
+        while waiting:
+            try:
+                number, item = waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                results[number] = read(item)
+            except BaseException as error:
+                errors[number] = error
+                waiting.clear()
+
+    others = [Beside(work) for _ in range(min(num_reading_threads(), len(waiting)) - 1)]
+    try:
+        work()
+    finally:
+        waiting.clear()
+        for other in others:
+            other.wait()
+    if errors:
+        raise errors[min(errors)]
+    return [results[number] for number in sorted(results)]

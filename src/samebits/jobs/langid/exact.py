@@ -43,7 +43,9 @@ class _Scores(NamedTuple):
 
     @property
     def margins(self) -> NDArray[np.float64]:
-        return np.where(self.top >= 0, self.first - self.second, 1.0)
+        margins = self.first - self.second
+        margins[self.top < 0] = 1.0
+        return margins
 
 
 def train_exact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger) -> ExactResult:

@@ -26,6 +26,7 @@ from samebits.kernels.langid_words import Vocabulary
 __all__ = ["Rows", "gather"]
 
 MOST_LANGUAGES = 65_535  # a language is a 16-bit number in the model
+SLACK = 1.05  # rows are not equally long
 SPILL = "spill-tokens.u32"  # removed before the artifact is complete
 
 
@@ -47,7 +48,6 @@ class Rows:
         has_eval: Whether the others are evaluation rows; if not, training rows are reported on.
         languages: Names, sorted.
         words: Bytes of all words, one after another, and where each ends.
-        report_rows: For reports: tokens and stops of the rows as the reference sees them, or None if they are the same.
     """
 
     tokens: NDArray[np.uint32]
@@ -87,8 +87,9 @@ class _Folder:
         self.words = Vocabulary()
         self.labels = Vocabulary()
         self.columns: dict[str, list[NDArray[Any]]] = {
-            name: [] for name in ("lengths", "labels", "hashes", "kept", "sources", "lines", "sentence")
+            name: [] for name in ("lengths", "labels", "hashes", "kept", "lines", "sentence")
         }
+        self.sources: list[int] = []  # one for each block
         self.changed: dict[int, NDArray[np.uint32] | None] = {}
         self.num_rows = 0
         self.num_train = 0
@@ -102,18 +103,18 @@ class _Folder:
             self.add_changed(block["again"])
         n = len(block["lengths"])
         label_numbers = _add(self.labels, block["label_names"], block["label_stops"])
-        zeros = np.zeros(n, np.int64)
         new = {
             "lengths": block["lengths"],
             "labels": label_numbers[block["labels"]].astype(np.int32),
             "hashes": block["hashes"],
             "kept": block["kept"],
-            "sources": np.full(n, source, np.int32),
             "lines": block["lines"] + first_line,
-            "sentence": block.get("sentence", zeros),
+            "sentence": block.get("sentence"),
         }
         for name, column in new.items():
-            self.columns[name].append(column)
+            if column is not None:
+                self.columns[name].append(column)
+        self.sources.append(source)
         self.num_rows += n
         self.num_train += n if for_training else 0
         self.num_cut += block["num_cut"]
@@ -142,6 +143,9 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
         folder = _Folder(spill)
         lines_before: dict[int, int] = {}
         for shard, part in engine.map_ordered("encode", EncodeShard(config), plan.shards, state=plan.inputs):
+            if shard.index == 0:
+                in_part = sum(len(block["tokens"]) for block in part["blocks"])
+                spill.expect(int(SLACK * in_part * plan.shards.num_units / (shard.stop - shard.start)))
             out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
             for block in part["blocks"]:
                 folder.add(
@@ -164,7 +168,10 @@ def _finish(plan: Plan, folder: _Folder) -> Rows:
             hint="give rows with a text and a label; --text-column and --lang-column name them",
         )
     # There is at least one block: there are training rows.
-    column: dict[str, NDArray[Any]] = {name: np.concatenate(parts) for name, parts in folder.columns.items()}
+    num_rows = [len(lengths) for lengths in folder.columns["lengths"]]
+    column: dict[str, NDArray[Any]] = {
+        name: np.concatenate(parts) for name, parts in folder.columns.items() if parts
+    }
     if not column["kept"][: folder.num_train].any():
         raise InputError(
             f"nothing is left to train on: all {folder.num_train:,} rows are empty after cleaning",
@@ -179,10 +186,10 @@ def _finish(plan: Plan, folder: _Folder) -> Rows:
         stops=np.cumsum(column["lengths"], dtype=np.int64),
         labels=labels,
         identities=column["hashes"],
-        kept=column["kept"].astype(bool),
-        sources=column["sources"],
+        kept=column["kept"].view(bool),
+        sources=np.repeat(np.array(folder.sources, np.int32), num_rows),
         lines=column["lines"],
-        sentence=column["sentence"],
+        sentence=column["sentence"] if "sentence" in column else np.zeros(folder.num_rows, np.int64),
         num_train=folder.num_train,
         has_eval=plan.inputs.num_train < len(plan.source_names),
         languages=names,

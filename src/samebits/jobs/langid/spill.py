@@ -34,6 +34,10 @@ class TokenSpill:
         self._size = 0
         self._file: IO[bytes] | None = None
 
+    def expect(self, number: int) -> None:
+        """Take room for so many numbers at once, before the first; more or fewer may come."""
+        self._held = np.empty(min(number, MOST_IN_MEMORY), np.uint32)
+
     def add(self, numbers: NDArray[np.uint32], tokens: NDArray[np.uint16] | NDArray[np.uint32]) -> None:
         """Append ``numbers[tokens]``."""
         if self._file is None and self._size + len(tokens) > MOST_IN_MEMORY:

@@ -123,10 +123,17 @@ def score_by_words(
     engine: Engine, stage: str, rows: TokenRows, words: WordCounts, num_languages: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
     """Return for each row its top language (-1: none), its score and the runner-up's, as the reference divides them."""
-    parts = list(run_rows(engine, stage, ScoreWords(num_languages), len(rows.stops), (rows, words)))
-    if not parts:
-        return np.empty(0, np.int32), np.empty(0), np.empty(0)
-    top, first, second, total = (np.concatenate([part[i] for part in parts]) for i in range(4))
-    # c1/n - c2/n and (c1-c2)/n differ in the last bit; the reference divides each.
-    divisor = np.maximum(total, 1)
-    return top, first / divisor, second / divisor
+    num_rows = len(rows.stops)
+    top, first, second = np.empty(num_rows, np.int32), np.empty(num_rows), np.empty(num_rows)
+    start = 0
+    for tops, firsts, seconds, totals in run_rows(
+        engine, stage, ScoreWords(num_languages), num_rows, (rows, words)
+    ):
+        stop = start + len(tops)
+        divisor = np.maximum(totals, 1)
+        top[start:stop] = tops
+        # c1/n - c2/n and (c1-c2)/n differ in the last bit; the reference divides each.
+        np.divide(firsts, divisor, out=first[start:stop])
+        np.divide(seconds, divisor, out=second[start:stop])
+        start = stop
+    return top, first, second
