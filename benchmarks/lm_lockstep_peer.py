@@ -1,7 +1,8 @@
-"""One training run of lockstep in a process of its own: prints step times, validations, digest and memory as JSON.
+"""One training run of lockstep in a process of its own: prints step times, validations and digest as JSON, and memory if asked.
 
 Memory is the sum of proportional set sizes (``/proc/<pid>/smaps_rollup``) of the parent and its workers, looked at every
-half second: a page that three processes share counts a third in each, so the sum is what the machine really holds.
+half second: a page that three processes share counts a third in each, so the sum is what the machine really holds. A look takes
+10 ms for each process, on a core that a worker computes on: a run whose memory is measured is not one to take times of.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def main(request: dict[str, Any]) -> None:
 
     folder = Path(request["folder"]) if request.get("folder") else None
     until = request.get("steps_now") or recipe.fit.steps
-    memory = Memory()
+    memory = Memory() if request.get("memory") else None
     result = train(
         LmObjective(recipe, source, cache=request.get("cache", "")),
         recipe.fit,
@@ -90,7 +91,7 @@ def main(request: dict[str, Any]) -> None:
                 "digest": result.digest,
                 "steps_done": result.steps_done,
                 "shared": dict(result.memory),
-                "proportional": memory.stop(),
+                "proportional": memory.stop() if memory else None,
                 "tokens_per_step": recipe.tokens_per_step,
                 "parameters": recipe.arch.num_parameters,
                 "flops_per_token": recipe.arch.flops_per_token,
