@@ -3,7 +3,8 @@
 Part ``speed``: the classic block and AdamW on both sides. Rounds are interleaved: a plain loop written as nanoGPT does it with
 PyTorch's default threads, the same compiled, the same under DDP (gloo) with two processes, lockstep with one and with two workers, and
 two runs of lockstep with one worker each at the same time: what they make together over what one makes alone is what this
-machine's second core is worth (``machine_two_processes``), because they share nothing.
+machine's second core is worth (``machine_two_processes``), because they share nothing. As many rounds again follow without the peers:
+``two_workers`` and ``machine_two_processes`` are of all rounds, the ratios to peers of those they took part in.
 
 Part ``curves``: the plain recipe at learning rate 1e-3 and at its better one, 4e-3, and the preset (modern block, Muon) with two
 workers, in turns of some steps each. Time counts training steps alone, without start-up and validation, on every side. The loss
@@ -132,9 +133,9 @@ def measure_speed(
     runs: list[dict[str, Any]] = []
     updates: list[float] = []
     settings = {**CLASSIC, "steps": steps + WARM_UP, "validate_every": 0, "val_ratio": 0.1}
-    for number in range(rounds):
-        say(f"speed: round {number + 1} of {rounds}, {steps} steps a side")
-        for mode, peer in peers.items():
+    for number in range(2 * rounds):
+        say(f"speed: round {number + 1} of {2 * rounds}, {steps} steps a side")
+        for mode, peer in peers.items() if number < rounds else ():
             rates[mode].append(steps * TOKENS / peer.train(steps))
         for workers in (1, 2):
             run = ours(data, workers, settings)
@@ -172,6 +173,7 @@ def _speed_figures(
     rates: dict[str, list[float]], runs: list[dict[str, Any]], updates: list[float]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     medians = {name: statistics.median(found) for name, found in rates.items()}
+    beside_peers = statistics.median(rates["lockstep 2"][: len(rates["eager"])])
     gemm = {str(threads): sgemm(threads) for threads in (1, 2)}
     flops = runs[0]["flops_per_token"]
     used = {
@@ -179,8 +181,8 @@ def _speed_figures(
         for name, rate in medians.items()
     }
     ratios = {
-        "tokens_per_second_vs_eager": medians["lockstep 2"] / medians["eager"],
-        "tokens_per_second_vs_ddp": medians["lockstep 2"] / medians["ddp"],
+        "tokens_per_second_vs_eager": beside_peers / medians["eager"],
+        "tokens_per_second_vs_ddp": beside_peers / medians["ddp"],
         "two_workers": medians["lockstep 2"] / medians["lockstep 1"],
         "machine_two_processes": medians[TWO_RUNS] / medians["lockstep 1"],
     }
