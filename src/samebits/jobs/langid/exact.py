@@ -143,5 +143,7 @@ class _ReportRows:
                 engine, "report", self.again, words, num
             )
         seen = scores.at(self.kept)
-        labels = rows.labels[self.start :][self.kept]
+        labels = rows.labels[self.start :]
+        if len(seen.top) < len(labels):
+            labels = labels[self.kept]
         return make_report(labels, seen.top, seen.margins, trained=trained, languages=rows.languages)

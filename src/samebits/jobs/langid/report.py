@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.kernels.langid_confusion import confusion_table
+
 __all__ = ["Confusion", "confusion_of", "make_report"]
 
 DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
 
 
 class Confusion(NamedTuple):
-    """How many rows of language ``true`` were taken for ``predicted``: one entry per pair that occurs, sorted."""
+    """How many rows of language ``true`` were taken for ``predicted``: one entry per pair that occurs, sorted.
+
+    ``predicted`` is the number of languages for rows without a prediction.
+    """
 
     true: NDArray[np.int64]
     predicted: NDArray[np.int64]
@@ -25,21 +30,21 @@ class Confusion(NamedTuple):
 
     def among(self, chosen: NDArray[np.bool_]) -> Confusion:
         """Keep pairs of chosen languages only."""
-        kept = chosen[self.true] & chosen[self.predicted]
+        kept = chosen[self.true] & np.append(chosen, False)[self.predicted]
         return Confusion(self.true[kept], self.predicted[kept], self.rows[kept])
 
 
 def confusion_of(labels: NDArray[np.int32], top: NDArray[np.int32], num_languages: int) -> Confusion:
-    """Count over rows with a prediction; never a table of all pairs, which 10,000 languages would not allow."""
-    seen = top >= 0
-    flat = labels[seen].astype(np.int64) * num_languages + top[seen]
-    if num_languages**2 <= DENSE_CELLS:
-        table = np.bincount(flat, minlength=num_languages**2)
+    """Count all rows; a table of all pairs is made for few languages only: 10,000 would not allow one."""
+    width = num_languages + 1
+    if num_languages * width <= DENSE_CELLS:
+        table = confusion_table(labels, top, num_languages).reshape(-1)
         pairs = np.flatnonzero(table)
         rows = table[pairs]
     else:
+        flat = labels.astype(np.int64) * width + np.where(top < 0, num_languages, top)
         pairs, rows = np.unique(flat, return_counts=True)
-    return Confusion(pairs // num_languages, pairs % num_languages, rows)
+    return Confusion(pairs // width, pairs % width, rows)
 
 
 def make_report(
@@ -61,12 +66,12 @@ def make_report(
     """
     num = len(languages)
     every = confusion_of(labels, top, num)
-    pairs = _pairs(every.among(trained), np.bincount(labels, minlength=num), languages)
     table = every.among(trained)
+    pairs = _pairs(table, _sums(every.true, every.rows, num), languages)
     on_diagonal = table.true == table.predicted
-    right = np.bincount(table.true[on_diagonal], table.rows[on_diagonal], num).astype(np.int64)[trained]
-    predicted = np.bincount(table.predicted, table.rows, num).astype(np.int64)[trained]
-    true = np.bincount(table.true, table.rows, num).astype(np.int64)[trained]
+    right = _sums(table.true[on_diagonal], table.rows[on_diagonal], num)[trained]
+    predicted = _sums(table.predicted, table.rows, num)[trained]
+    true = _sums(table.true, table.rows, num)[trained]
     precision, recall = _shares(right, predicted), _shares(right, true)
     f1 = [2 * p * r / (p + r) if p + r > 0 else 0.0 for p, r in zip(precision, recall, strict=True)]
     total = int(table.rows.sum())
@@ -79,8 +84,13 @@ def make_report(
         "confusion": _mean([pair["score"] for pair in pairs]),
         "confusion_pairs": pairs,
         "confidence_margin": float(margins.mean()) if len(margins) else 0.0,
-        "no_prediction": int((top < 0).sum()),
+        "no_prediction": int(every.rows[every.predicted == num].sum()),
     }
+
+
+def _sums(languages: NDArray[np.int64], rows: NDArray[np.int64], num: int) -> NDArray[np.int64]:
+    """Add up rows by language; whole numbers below 2**53, so that the float sums of ``bincount`` are exact."""
+    return np.bincount(languages, rows, num).astype(np.int64)
 
 
 def _mean(values: list[float]) -> float:

@@ -1,0 +1,6 @@
+import numpy as np
+from numpy.typing import NDArray
+
+def confusion_table(
+    labels: NDArray[np.int32], top: NDArray[np.int32], num_languages: int
+) -> NDArray[np.int64]: ...
