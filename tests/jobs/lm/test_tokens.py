@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from samebits import api
 from samebits.core.config import make_config
+from samebits.data.rows import TextColumn
 from samebits.errors import ConfigError, InputError
 from samebits.jobs.lm.batches import Batches, check_lengths
 from samebits.jobs.lm.config import LmConfig
@@ -21,6 +24,7 @@ from samebits.jobs.lm.token_text import open_token_text
 from samebits.jobs.lm.vocab import Vocabulary, learn_chars
 from samebits.jobs.tokens.config import TokensConfig
 from samebits.jobs.tokens.tokenizer_job import TokenizerConfig
+from samebits.jobs.tokens.vocab import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer
 
 
 def test_text_is_encoded_by_its_sorted_characters_and_cut_at_ninety_percent(text_file: Path) -> None:
@@ -233,6 +237,35 @@ def test_words_and_bytes_of_a_store_are_shown_as_text() -> None:
     single = Vocabulary("ids", 260, text=open_token_text(b'{"samebits_tokenizer": "byte.v1"}'))
     assert single.decode(single.encode("Mühle")) == "Mühle"
     assert single.decode([77, 256]) == "M<|endoftext|>"
+
+
+PIECES = ["mill", "Mühle", "don't", "-", "_", "'", "٣", "水", "."]
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "texts"),
+    [
+        (ByteTokenizer(), st.text(max_size=30)),
+        (CharTokenizer(tuple("aé水 .\n")), st.text("aé水 .\n", max_size=30)),
+        (
+            WordTokenizer(tuple(dict.fromkeys([*PIECES, *'!"#$%&()*+,/:;<=>?@[]']))),
+            st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join),
+        ),
+    ],
+    ids=["byte", "char", "word"],
+)
+@given(data=st.data())
+def test_ids_and_text_are_those_of_the_tokens_job(
+    tokenizer: Tokenizer, texts: st.SearchStrategy[str], data: st.DataObject
+) -> None:
+    text = data.draw(texts)
+    vocabulary = Vocabulary("ids", tokenizer.vocab_size, text=open_token_text(tokenizer.dump()))
+    raw = np.frombuffer(text.encode() + b"\0", np.uint8)
+    column = TextColumn(raw, np.zeros(1, np.int64), np.array([len(raw) - 1]))
+    ids = vocabulary.encode(text).tolist()
+    assert ids == tokenizer.encode(column).ids.tolist()
+    every = [*ids, *(i for i in range(tokenizer.vocab_size) if i not in range(128, 256))]
+    assert vocabulary.decode(every) == tokenizer.decode(every)
 
 
 def test_byte_pairs_are_shown_without_a_library_as_the_library_shows_them(
