@@ -132,7 +132,7 @@ def test_a_word_has_its_ngrams_and_itself(word: str) -> None:
 
 def test_equal_hashes_point_to_the_first_row_and_empty_rows_to_none() -> None:
     hashes = np.array([[1, 1], [2, 2], [1, 1], [1, 2], [0, 0]], np.uint64)
-    assert first_rows(hashes, np.array([5, 5, 5, 5, 0])).tolist() == [0, 1, 0, 3, -1]
+    assert first_rows(hashes, np.array([1, 1, 1, 1, 0], np.uint8)).tolist() == [0, 1, 0, 3, -1]
 
 
 ROWS = st.lists(st.tuples(st.lists(st.integers(0, 5), max_size=6), st.integers(0, 3)), max_size=12)

@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint32]]
 
-def first_rows(hashes: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def first_rows(hashes: NDArray[np.uint64], kept: NDArray[np.uint8]) -> NDArray[np.int64]: ...
 def accumulate(
     tokens: NDArray[np.uint32],
     token_stops: NDArray[np.int64],

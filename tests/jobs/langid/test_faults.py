@@ -60,7 +60,7 @@ def test_a_training_killed_at_random_moments_ends_in_the_same_digest(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [100_000, 2_000_000])
+@pytest.mark.parametrize("size", [100_000, 1_500_000])
 def test_a_disk_without_room_is_named_and_the_same_command_goes_on(
     size: int, rows: Path, tmp_path: Path
 ) -> None:

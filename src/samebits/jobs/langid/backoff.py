@@ -72,7 +72,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     )
     ledger.drop_empty(rows.kept[:n])
     identities = _with_labels(rows.identities[:n], state.labels)
-    ledger.drop_duplicates(first_rows(identities, rows.kept[:n].astype(np.int64)))
+    ledger.drop_duplicates(first_rows(identities, rows.kept[:n].view(np.uint8)))
     reports: list[dict[str, Any]] = []
     for cycle in range(1, config.cycles + 1):
         keep, last = ~ledger.dropped, cycle == config.cycles

@@ -51,9 +51,11 @@ class EncodeShard:
         text, rows, sentence = self.split(block)
         part: Part = encode_column(self.config, text, again=again)
         labels = Vocabulary()
-        part["labels"] = labels.add(block.label.buffer, block.label.starts, block.label.stops)[rows]
-        part["label_names"], part["label_stops"] = labels.export()
-        part["lines"] = block.lines[rows]
+        numbers = labels.add(block.label.buffer, block.label.starts, block.label.stops)
+        part["labels"] = narrow(numbers[rows])
+        part["label_names"], ends = labels.export()
+        part["label_sizes"] = narrow(_lengths(ends))
+        part["lines"] = narrow(block.lines[rows])
         if self.config.sentences != "none":
             part["sentence"] = sentence
         return part
@@ -121,7 +123,7 @@ def _clean_again(
     return {
         **_words(second["words"], second["word_stops"]),
         "tokens": np.concatenate(picked) if picked else np.empty(0, np.uint32),
-        "lengths": (ends - starts)[changed].astype(np.uint32),
+        "lengths": narrow((ends - starts)[changed]),
         "rows": rows[changed],
         "kept": (second["sizes"][changed] > 0).view(np.uint8),
     }
@@ -131,11 +133,16 @@ def _lengths(stops: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.diff(stops, prepend=np.int64(0))
 
 
+def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in as few bytes as the largest needs: a part is digested, journalled and read again."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max()) if len(numbers) else 0))
+
+
 def _tokens(tokens: NDArray[np.uint32], stops: NDArray[np.int64], num_words: int) -> Part:
-    """Two bytes a token where they are enough: a part is digested, journalled and read again."""
-    narrow = tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens
-    return {"tokens": narrow, "lengths": _lengths(stops).astype(np.uint32)}
+    """Two bytes a token where they are enough, and never one: they are most of a part, and have a kernel of their own."""
+    few = tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens
+    return {"tokens": few, "lengths": narrow(_lengths(stops))}
 
 
 def _words(words: NDArray[np.uint8], stops: NDArray[np.int64]) -> Part:
-    return {"words": words, "word_stops": stops}
+    return {"words": words, "word_sizes": narrow(_lengths(stops))}

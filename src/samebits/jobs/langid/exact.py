@@ -55,7 +55,7 @@ def train_exact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger
     train = TokenRows(rows.tokens, rows.stops[:n])
     reported = _ReportRows(rows)
     ledger.drop_empty(rows.kept[:n])
-    ledger.drop_duplicates(first_rows(rows.identities[:n], rows.kept[:n].astype(np.int64)))
+    ledger.drop_duplicates(first_rows(rows.identities[:n], rows.kept[:n].view(np.uint8)))
     reports: list[dict[str, Any]] = []
     before = int(rows.kept[:n].sum())  # the reference counts these before it removes duplicates
     for cycle in range(1, config.cycles + 1):

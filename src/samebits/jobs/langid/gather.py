@@ -97,18 +97,18 @@ class _Folder:
         self.num_blank = 0
 
     def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
-        numbers = _add(self.words, block["words"], block["word_stops"])
+        numbers = _add(self.words, block["words"], block["word_sizes"])
         self.spill.add(numbers, block["tokens"])
         if "again" in block:
             self.add_changed(block["again"])
         n = len(block["lengths"])
-        label_numbers = _add(self.labels, block["label_names"], block["label_stops"])
+        label_numbers = _add(self.labels, block["label_names"], block["label_sizes"])
         new = {
             "lengths": block["lengths"],
             "labels": label_numbers[block["labels"]].astype(np.int32),
             "hashes": block["hashes"],
             "kept": block["kept"],
-            "lines": block["lines"] + first_line,
+            "lines": block["lines"].astype(np.int64) + first_line,
             "sentence": block.get("sentence"),
         }
         for name, column in new.items():
@@ -120,7 +120,7 @@ class _Folder:
         self.num_cut += block["num_cut"]
 
     def add_changed(self, again: dict[str, Any]) -> None:
-        numbers = _add(self.words, again["words"], again["word_stops"])
+        numbers = _add(self.words, again["words"], again["word_sizes"])
         stops = np.cumsum(again["lengths"], dtype=np.int64)
         columns = zip(again["rows"].tolist(), again["kept"].tolist(), stops.tolist(), strict=True)
         start = 0
@@ -129,8 +129,9 @@ class _Folder:
             start = stop
 
 
-def _add(vocabulary: Vocabulary, names: NDArray[np.uint8], stops: NDArray[np.int64]) -> NDArray[np.uint32]:
-    return vocabulary.add(names, np.concatenate([np.zeros(1, np.int64), stops[:-1]])[: len(stops)], stops)
+def _add(vocabulary: Vocabulary, names: NDArray[np.uint8], sizes: NDArray[Any]) -> NDArray[np.uint32]:
+    stops = np.cumsum(sizes, dtype=np.int64)
+    return vocabulary.add(names, stops - sizes, stops)
 
 
 def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> Rows:
