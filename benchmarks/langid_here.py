@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from samebits.executors.caps import cap_threads, keep_freed_memory, share_freed_memory
+from samebits.executors.caps import cap_threads, keep_freed_memory
 
 __all__ = ["SETTINGS", "main"]
 
@@ -44,7 +44,6 @@ def main() -> None:
     """Take turns."""
     cap_threads()
     keep_freed_memory()
-    share_freed_memory()
     from benchmarks.common import interleave
 
     rounds, folder, small, large = int(sys.argv[1]), *map(Path, sys.argv[2:])

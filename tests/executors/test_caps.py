@@ -8,7 +8,6 @@ import platform
 import subprocess
 import sys
 
-import pytest
 from threadpoolctl import threadpool_info
 
 from samebits.executors.caps import THREAD_CAPS, one_math_thread
@@ -51,26 +50,6 @@ def test_caps_that_came_in_time_hold_inside_the_block_too() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1"
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc has arenas")
-@pytest.mark.parametrize(("called", "arenas"), [("share_freed_memory()", 1), ("None", 3)])
-def test_threads_share_one_arena_when_asked(called: str, arenas: int) -> None:
-    code = (
-        "import ctypes, threading; from samebits.executors.caps import share_freed_memory\n"
-        f"{called}\n"
-        "done = threading.Barrier(3)\n"
-        "libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p\n"
-        "threads = [threading.Thread(target=lambda: (libc.malloc(100_000), done.wait())) for _ in range(2)]\n"
-        "[thread.start() for thread in threads]\n"
-        "while done.n_waiting < 2: pass\n"
-        "libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout')); libc.fflush(None); done.wait()\n"
-    )
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MALLOC_")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    assert done.stdout.count("<heap nr=") == arenas
 
 
 def test_the_cap_ends_with_its_block() -> None:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from samebits.jobs.langid.config import MOST_POINTS
 from samebits.jobs.langid.features import group_numbers, powers_of_two
 from samebits.jobs.langid.tables import load_tables, unicode_version
-from samebits.kernels.langid_dict import Dictionary, accumulate, first_rows, score_rows
+from samebits.kernels.langid_dict import Dictionary, accumulate, first_rows
 from samebits.kernels.langid_encode import encode_rows
 from samebits.kernels.langid_features import count_features, features_of, log2_fixed
 from samebits.kernels.langid_fold import fold_rows
+from samebits.kernels.langid_known import score_rows
 from samebits.kernels.langid_score import Scorer, softmax_gradient
 from samebits.kernels.langid_sentences import split_labels, split_sentences
 from samebits.kernels.langid_unicode import normalize
@@ -165,6 +166,17 @@ def test_word_counts_keep_the_order_of_first_use_for_any_cut(
     assert [list(item.items()) for item in found] == [list(item.items()) for item in expected]
 
 
+@pytest.mark.parametrize("num_rows", [0xFFFE, 0xFFFF, 0x10000, 70_000])
+@pytest.mark.parametrize("once", [True, False])
+def test_counts_beyond_sixteen_bits(num_rows: int, once: bool) -> None:
+    tokens = np.tile(np.array([1, 1, 0], np.uint32), num_rows)
+    stops = np.arange(3, 3 * num_rows + 1, 3)
+    labels, keep = np.zeros(num_rows, np.int32), np.ones(num_rows, np.uint8)
+    words, _, _, counts = accumulate(tokens, stops, labels, keep, 2, 3, once)
+    assert words.tolist() == [0, 1]
+    assert counts.tolist() == [num_rows, num_rows if once else 2 * num_rows]
+
+
 def test_equal_languages_go_to_the_one_met_first() -> None:
     # word 0 knows languages 2 then 1; word 1 knows 1 then 2
     word_stops, languages = np.array([2, 4]), np.array([2, 1, 1, 2], np.int32)
@@ -184,11 +196,12 @@ def best_two(row: list[int], table: list[list[int]]) -> tuple[int, int, int]:
 TABLE = st.lists(st.lists(st.integers(0, 7), max_size=8, unique=True), min_size=1, max_size=6)
 
 
-@given(TABLE, st.lists(st.lists(st.integers(0, 7), max_size=9), max_size=9), st.sampled_from([8, 9]))
+@given(TABLE, st.lists(st.lists(st.integers(0, 7), max_size=9), max_size=9), st.sampled_from([4, 8, 9]))
 def test_the_best_two_languages_are_those_that_know_most_words(
     table: list[list[int]], rows: list[list[int]], num_languages: int
 ) -> None:
-    rows = [*rows, [0] * 300]  # longer than what is added up in bytes
+    table = [[language for language in item if language < num_languages] for item in table]
+    rows = [*rows, [0] * 255, [0] * 256]  # as long as what is added up in bytes, and longer
     tokens = np.array([word for row in rows for word in row], np.uint32)
     stops = np.cumsum([len(row) for row in rows], dtype=np.int64)
     word_stops = np.cumsum([len(item) for item in table], dtype=np.int64)

@@ -188,9 +188,6 @@ def _reading_flags(*, labels: bool) -> list[click.Parameter]:
 
 
 def _train_command() -> click.Command:
-    from samebits.executors.caps import share_freed_memory
-
-    share_freed_memory()
     return job_command(
         "langid",
         name="train",

@@ -1,6 +1,7 @@
 """The engine: submits shards in order, takes results in any order, hands them on in shard order.
 
 Policy
+    * With nothing to hand on, this thread computes a shard itself where the executor lets it (threads).
     * At most ``window`` shards are ahead of the next one to hand on, so memory is bounded when shard 0 is slow.
     * A lost worker puts its shard back, ``retries`` times; then the number of workers is halved once; then the run
       fails and names the shard.
@@ -21,7 +22,7 @@ State of one ``map_ordered`` call (class ``_Stage``)
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -156,6 +157,7 @@ class _Stage:
         self.halved = False
         self.failing = False
         self.arrivals: queue.SimpleQueue[tuple[int, Promise]] = queue.SimpleQueue()
+        self.compute_one: Callable[[], bool] = getattr(engine.executor, "compute_one", _nothing_to_compute)
 
     def run(self) -> Iterator[tuple[Shard, Any]]:
         """Hand parts on in order until all are done."""
@@ -198,7 +200,9 @@ class _Stage:
         future.add_done_callback(lambda done: self.arrivals.put((position, done)))
 
     def take_arrival(self) -> None:
-        """Wait for one future; say so if nothing happens for a long time."""
+        """Wait for one future, computing a shard meanwhile if the executor allows; say so if nothing happens for long."""
+        if self.arrivals.empty():
+            self.compute_one()
         try:
             position, future = self.arrivals.get(timeout=QUIET_SECONDS)
         except queue.Empty:
@@ -313,6 +317,11 @@ class _Stage:
         self.most_flying = min(self.most_flying, self.workers)
         self.losses.clear()
         self.engine.observer(Warned(f"workers were lost too often; going on with {self.workers}"))
+
+
+def _nothing_to_compute() -> bool:
+    """Stand in for the ``compute_one`` of an executor whose workers are elsewhere."""
+    return False
 
 
 def _failed_outside_task(index: int, error: BaseException) -> Failed:

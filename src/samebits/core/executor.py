@@ -82,6 +82,9 @@ class Executor(Protocol):
 
     A promise resolves to Done or Failed. If its worker was lost it raises WorkerLost: with ``shard`` set when that
     worker had this shard in hand, without when the shard was only a bystander of a broken pool.
+
+    An executor may have ``compute_one() -> bool`` as well: compute one waiting shard in the caller's thread and say whether
+    there was one. The engine calls it when it would otherwise wait.
     """
 
     name: str

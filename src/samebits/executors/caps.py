@@ -14,11 +14,10 @@ from contextlib import contextmanager
 
 from samebits.core.thread_caps import THREAD_CAPS
 
-__all__ = ["THREAD_CAPS", "cap_threads", "keep_freed_memory", "one_math_thread", "share_freed_memory"]
+__all__ = ["THREAD_CAPS", "cap_threads", "keep_freed_memory", "one_math_thread"]
 
 # Numbers of glibc's mallopt: M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD (32 MiB is the most it takes).
 _KEEP = ((-1, 256 << 20), (-2, 64 << 20), (-3, 32 << 20))
-_SHARE = ((-8, 1),)  # M_ARENA_MAX
 
 _MATH_LIBRARIES = ("numpy", "scipy", "torch")
 _capped_in_time = False  # set when the variables were there before any math library was loaded
@@ -37,26 +36,13 @@ def keep_freed_memory() -> None:
     Page faults are served one at a time in a process, so threads wait for one another there: with two workers ``count``
     took 1.14 to 1.23 s on 200 MB without this and 1.05 to 1.08 s with it. Nothing happens where malloc is not glibc's.
     """
-    _set_malloc(_KEEP)
-
-
-def share_freed_memory() -> None:
-    """Let all threads take memory from one place, so that what one frees another can use without touching new pages.
-
-    For tasks that ask for a few large blocks: ``langid train`` on two threads had 4,200 page faults of 19,300 less and 5 % less
-    CPU. Tasks that ask for many small blocks would wait for one another here, so it is no default.
-    """
-    _set_malloc(_SHARE)
-
-
-def _set_malloc(options: tuple[tuple[int, int], ...]) -> None:
     import ctypes
 
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return
-    for option, value in options:
+    for option, value in _KEEP:
         mallopt(option, value)
 
 

@@ -1,4 +1,4 @@
-"""Exact mode on integers: which rows repeat, which words each language knows, and what that says about a row.
+"""Exact mode on integers: which rows repeat, and which words each language knows (``langid_known``: what that says of a row).
 
 All that a further training cycle repeats is here: no text, no hashing of words. Counts are integers, so any cut into
 shards gives the same bytes; where order matters (a word's languages, in order of first use) shards are folded in order.
@@ -121,23 +121,33 @@ def accumulate(
     Entries ``stops[i-1]:stops[i]`` belong to ``words[i]``, languages in order of first use. ``once_per_row`` counts rows that
     hold the word; otherwise its occurrences. Few languages are counted in a table of all pairs, many in lists.
     """
+    cdef uint16_t narrow = 0
+    cdef uint32_t wide = 0
     if num_words * (num_languages + 1) <= DENSE_CELLS:
-        return in_table(tokens, token_stops, labels, keep, num_words, num_languages, once_per_row)
+        if once_per_row and labels.shape[0] < 0xFFFF:
+            return in_table(tokens, token_stops, labels, keep, num_words, num_languages, once_per_row, narrow)
+        return in_table(tokens, token_stops, labels, keep, num_words, num_languages, once_per_row, wide)
     stops, languages, counts = in_lists(tokens, token_stops, labels, keep, num_words, once_per_row)
     words = np.flatnonzero(np.diff(stops, prepend=np.int64(0)))
     return words.astype(np.uint32), stops[words], languages, counts
 
 
+ctypedef fused cell:
+    # No row and no count is above the number of rows when rows are counted, and half the table is more of it in the cache.
+    uint16_t
+    uint32_t
+
+
 cdef object in_table(
     const uint32_t[::1] tokens, const int64_t[::1] token_stops, const int32_t[::1] labels, const uint8_t[::1] keep,
-    int64_t num_words, int64_t num_languages, bint once_per_row,
+    int64_t num_words, int64_t num_languages, bint once_per_row, cell kind,
 ):
     # A word's cells: the row it was last met in (+ 1; a row has one label), then its count in each language.
     cdef int64_t r, t, start = 0, width = num_languages + 1, num_entries = 0, num_present = 0
-    cdef uint32_t* table = <uint32_t*>calloc(max(1, num_words * width), sizeof(uint32_t))
+    cdef cell* table = <cell*>calloc(max(1, num_words * width), sizeof(cell))
     cdef uint16_t* ranks = <uint16_t*>malloc(max(1, num_words * num_languages) * sizeof(uint16_t))
     cdef uint16_t* known = <uint16_t*>calloc(max(1, num_words), sizeof(uint16_t))
-    cdef uint32_t* cells
+    cdef cell* cells
     cdef uint32_t w
     cdef int32_t label
     try:
@@ -149,9 +159,9 @@ cdef object in_table(
                 for t in range(start, token_stops[r] if keep[r] else start):
                     w = tokens[t]
                     cells = table + w * width
-                    if once_per_row and cells[0] == <uint32_t>(r + 1):
+                    if once_per_row and cells[0] == <cell>(r + 1):
                         continue
-                    cells[0] = <uint32_t>(r + 1)
+                    cells[0] = <cell>(r + 1)
                     cells[1 + label] += 1
                     if cells[1 + label] == 1:  # a language new to this word: its place is the next
                         ranks[w * num_languages + label] = known[w]
@@ -159,7 +169,7 @@ cdef object in_table(
                         known[w] += 1
                         num_entries += 1
                 start = token_stops[r]
-        return from_table(table, ranks, known, num_words, num_languages, num_present, num_entries)
+        return from_table(<const cell*>table, ranks, known, num_words, num_languages, num_present, num_entries)
     finally:
         free(table)
         free(ranks)
@@ -167,7 +177,7 @@ cdef object in_table(
 
 
 cdef object from_table(
-    const uint32_t* table, const uint16_t* ranks, const uint16_t* known,
+    const cell* table, const uint16_t* ranks, const uint16_t* known,
     int64_t num_words, int64_t num_languages, int64_t num_present, int64_t num_entries,
 ):
     cdef int64_t w, l, i = 0, k = 0
@@ -176,7 +186,7 @@ cdef object from_table(
     cdef uint32_t[::1] word_view = words, count_view = counts
     cdef int64_t[::1] stop_view = stops
     cdef int32_t[::1] language_view = languages
-    cdef const uint32_t* cells
+    cdef const cell* cells
     with nogil:
         for w in range(num_words):
             if known[w] == 0:
@@ -265,132 +275,3 @@ cdef class Dictionary:
     def export(self):
         """(stops, languages, counts) over all words."""
         return csr_of(self.entries, self.num_words, self.size)
-
-
-cdef struct Two:
-    # The best two languages of a row, by how many of its tokens they know.
-    int32_t top
-    int32_t first
-    int32_t second
-
-
-cdef enum:
-    PACKED = 8  # languages whose counts fit in one word of 64 bits, for rows of up to 255 tokens
-
-
-cdef Two count_row(
-    const uint32_t[::1] tokens, int64_t start, int64_t stop,
-    const int64_t[::1] word_stops, const int32_t[::1] languages, int32_t* counts, int32_t* seen,
-) noexcept nogil:
-    # Any row; counts is all zeros before and after.
-    cdef Two two = Two(top=-1, first=0, second=0)
-    cdef int64_t t, k
-    cdef int32_t i, l, count, num_seen = 0
-    cdef uint32_t w
-    for t in range(start, stop):
-        w = tokens[t]
-        if w >= word_stops.shape[0]:
-            continue
-        for k in range(word_stops[w - 1] if w else 0, word_stops[w]):
-            l = languages[k]
-            if counts[l] == 0:
-                seen[num_seen] = l
-                num_seen += 1
-            counts[l] += 1
-    for i in range(num_seen):
-        count = counts[seen[i]]
-        counts[seen[i]] = 0
-        if count > two.first:
-            two.second = two.first
-            two.first = count
-            two.top = seen[i]
-        elif count > two.second:
-            two.second = count
-    return two
-
-
-cdef Two add_row(
-    const uint32_t[::1] tokens, int64_t start, int64_t stop,
-    const int64_t[::1] word_stops, const int32_t[::1] languages, const uint64_t* packed, int num_languages,
-) noexcept nogil:
-    # A row of up to 255 tokens: one addition a token counts all languages. Among equals the one met first is looked up.
-    cdef Two two = Two(top=-1, first=0, second=0)
-    cdef uint64_t sums = 0
-    cdef int64_t t, k
-    cdef int32_t l, count
-    cdef uint32_t w
-    for t in range(start, stop):
-        w = tokens[t]
-        if w < word_stops.shape[0]:
-            sums += packed[w]
-    for l in range(num_languages):
-        count = <int32_t>((sums >> (8 * l)) & 0xFF)
-        if count > two.first:
-            two.second = two.first
-            two.first = count
-        elif count > two.second:
-            two.second = count
-    t = start
-    while two.first and two.top < 0:
-        w = tokens[t]
-        t += 1
-        if w < word_stops.shape[0]:
-            for k in range(word_stops[w - 1] if w else 0, word_stops[w]):
-                if <int32_t>((sums >> (8 * languages[k])) & 0xFF) == two.first:
-                    two.top = languages[k]
-                    break
-    return two
-
-
-cdef uint64_t* pack(const int64_t[::1] word_stops, const int32_t[::1] languages) noexcept nogil:
-    # For each word a one in the byte of each of its languages; NULL without memory.
-    cdef int64_t w, k = 0
-    cdef uint64_t* packed = <uint64_t*>calloc(word_stops.shape[0] + 1, sizeof(uint64_t))
-    if packed != NULL:
-        for w in range(word_stops.shape[0]):
-            while k < word_stops[w]:
-                packed[w] |= <uint64_t>1 << (8 * languages[k])
-                k += 1
-    return packed
-
-
-def score_rows(
-    const uint32_t[::1] tokens,
-    const int64_t[::1] token_stops,
-    const int64_t[::1] word_stops,
-    const int32_t[::1] languages,
-    int num_languages,
-):
-    """How many of a row's tokens the best two languages know.
-
-    Returns (top language int32 or -1, its tokens, the runner-up's tokens, all tokens: int32 each). Equal languages: the
-    one met first, going through the tokens and each word's languages in order. A token 0xFFFFFFFF is no known word.
-    """
-    cdef int64_t n = token_stops.shape[0], r, start = 0
-    cdef Two two
-    top, firsts, seconds, totals = (np.empty(n, np.int32) for _ in range(4))
-    cdef int32_t[::1] top_view = top, first_view = firsts, second_view = seconds, total_view = totals
-    cdef int32_t* counts = <int32_t*>calloc(num_languages + 1, sizeof(int32_t))
-    cdef int32_t* seen = <int32_t*>calloc(num_languages + 1, sizeof(int32_t))
-    cdef uint64_t* packed = NULL
-    if counts == NULL or seen == NULL:
-        free(counts)
-        free(seen)
-        raise MemoryError
-    with nogil:
-        if num_languages <= PACKED and tokens.shape[0] >= word_stops.shape[0]:  # else packing would be most of the work
-            packed = pack(word_stops, languages)
-        for r in range(n):
-            if packed != NULL and token_stops[r] - start <= 255:
-                two = add_row(tokens, start, token_stops[r], word_stops, languages, packed, num_languages)
-            else:
-                two = count_row(tokens, start, token_stops[r], word_stops, languages, counts, seen)
-            top_view[r] = two.top
-            first_view[r] = two.first
-            second_view[r] = two.second
-            total_view[r] = <int32_t>(token_stops[r] - start)
-            start = token_stops[r]
-    free(counts)
-    free(seen)
-    free(packed)
-    return top, firsts, seconds, totals

@@ -24,10 +24,10 @@ from samebits.jobs.langid.constants import NUM_GROUPS, UNITS_PER_BIT
 from samebits.jobs.langid.features import Features, powers_of_two
 from samebits.jobs.langid.files import ModelFiles, read_model
 from samebits.jobs.langid.tables import load_tables, script_number
-from samebits.kernels.langid_dict import score_rows
 from samebits.kernels.langid_encode import encode_rows
 from samebits.kernels.langid_features import features_of
 from samebits.kernels.langid_fold import fold_rows
+from samebits.kernels.langid_known import score_rows
 from samebits.kernels.langid_score import Scorer
 from samebits.kernels.langid_words import Vocabulary
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, ShardTable, cut
 from samebits.core.store import NoStore
-from samebits.kernels.langid_dict import Dictionary, accumulate, score_rows
+from samebits.kernels.langid_dict import Dictionary, accumulate
+from samebits.kernels.langid_known import score_rows
 
 __all__ = [
     "ROWS_PER_SHARD",
