@@ -39,7 +39,7 @@ def first_rows(const uint64_t[:, ::1] hashes, const uint8_t[::1] kept):
         raise MemoryError
     with nogil:
         for r in range(n):
-            if r + AHEAD < n:  # asked for before it is needed: 2.2 -> 1 ms for 200,000 rows
+            if r + AHEAD < n:  # asked for before it is needed
                 prefetch(&table[hashes[r + AHEAD, 0] & mask])
             if not kept[r]:
                 continue
