@@ -107,3 +107,24 @@ def test_what_raises_beside_the_task_is_told_and_the_thread_goes_on() -> None:
     assert done.part == 1
     executor.close()
     assert not executor.compute_one()
+
+
+def test_who_computes_leaves_the_end_of_a_thread_to_the_thread() -> None:
+    executor = ThreadsExecutor(ExecutorOptions(workers=2))
+    begun, gate = threading.Event(), threading.Event()
+
+    def hold(shard: Shard) -> bool:
+        begun.set()
+        return gate.wait(SECONDS)
+
+    held = executor.submit(Calling(hold), SHARDS[0], executor.publish(None))
+    assert begun.wait(SECONDS)
+    closing = threading.Thread(target=executor.close, daemon=True)
+    closing.start()
+    while executor._waiting.empty():  # the thread's end is queued behind the shard it has in hand
+        pass
+    assert not executor.compute_one()
+    gate.set()
+    closing.join(SECONDS)
+    assert not closing.is_alive()
+    assert held.done()

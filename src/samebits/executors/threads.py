@@ -82,7 +82,8 @@ class ThreadsExecutor:
             call = self._waiting.get_nowait()
         except queue.Empty:
             return False
-        if call is None:  # closed
+        if call is None:  # the end of a thread, which would wait for it forever
+            self._waiting.put(None)
             return False
         started = clock.seconds()
         call.compute(f"samebits_{self.workers - 1}")

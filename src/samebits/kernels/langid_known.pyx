@@ -110,8 +110,9 @@ def score_rows(
     cdef int32_t[::1] top_view = top, first_view = firsts, second_view = seconds, total_view = totals
     cdef int32_t* counts = <int32_t*>calloc(num_languages + 1, sizeof(int32_t))
     cdef int32_t* seen = <int32_t*>calloc(num_languages + 1, sizeof(int32_t))
-    # 0: too many languages, or so few tokens that packing would be most of the work
-    cdef int lane_bytes = 0 if tokens.shape[0] < word_stops.shape[0] else 4 if num_languages <= 4 else 8 if num_languages <= 8 else 0
+    cdef int lane_bytes = 0  # not packed: too many languages, or so few tokens that packing would be most of the work
+    if tokens.shape[0] >= word_stops.shape[0] and num_languages <= 8:
+        lane_bytes = 4 if num_languages <= 4 else 8
     cdef void* packed = calloc(word_stops.shape[0] + 1, max(1, lane_bytes))
     try:
         if counts == NULL or seen == NULL or packed == NULL:
