@@ -38,10 +38,29 @@ def extension(name: str, source: Path) -> Extension:
     return Extension(f"samebits.kernels.{name}", [str(source)], extra_compile_args=FLAGS, depends=headers)
 
 
+def arithmetic() -> list[Extension]:
+    """Describe the modules of the arithmetic room; all C sources are part of ``_native``, which the others call."""
+    room = Path("src/samebits/arithmetic")
+    native = sorted(room.glob("native/*.[ch]"))
+    found = []
+    for path in sorted(room.glob("*.pyx")):
+        sources = [str(source) for source in native if source.suffix == ".c" and path.stem == "_native"]
+        found.append(
+            Extension(
+                f"samebits.arithmetic.{path.stem}",
+                [str(path), *sources],
+                include_dirs=[str(room)],
+                extra_compile_args=FLAGS,
+                depends=[str(source) for source in native],
+            )
+        )
+    return found
+
+
 kernels = [extension(path.stem, path) for path in sorted(KERNELS.glob("*.pyx"))]
 setup(
     ext_modules=cythonize(
-        [*kernels, extension("_shared", KERNELS / "_shared.c")],
+        [*kernels, *arithmetic(), extension("_shared", KERNELS / "_shared.c")],
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=SHARED,
         quiet=True,
