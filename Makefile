@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/samebits/kernels/*.pyx src/samebits/kernels/*.pxd src/samebits/kernels/*.h)
+KERNELS := $(shell find src/samebits -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 SETUP := pyproject.toml setup.py $(KERNELS)
 # pip compiles what it installs but not an editable package: without this every start pays for it again where bytecode
 # is not written (0.1 s of 0.5 s measured).
@@ -56,4 +56,5 @@ docs: $(VENV)/.stamp-dev  ## regenerate docs/reference from the command line
 	$(BIN)/python -m samebits.cli.reference docs/reference/cli.md
 
 clean:  ## remove the environment and compiled kernels
-	rm -rf $(VENV) .bench build src/samebits.egg-info src/samebits/kernels/*.c src/samebits/kernels/*.so
+	rm -rf $(VENV) .bench build src/samebits.egg-info
+	find src/samebits \( -name '*.so' -o -name '*.pyx' \) | sed 's/\.pyx$$/.c/' | xargs rm -f

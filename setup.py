@@ -29,13 +29,11 @@ SHARED = "samebits.kernels._shared"
 FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
 
 
-def extension(name: str, source: Path) -> Extension:
-    """Describe one module of the kernels folder."""
-    family = name.partition("_")[
-        0
-    ]  # lm_gelu is compiled again when a header lm_*.h changes, and nothing else is
-    headers = [str(path) for path in sorted(KERNELS.glob(f"{family}_*.h"))]
-    return Extension(f"samebits.kernels.{name}", [str(source)], extra_compile_args=FLAGS, depends=headers)
+def extension(source: Path) -> Extension:
+    """Describe one module; it is compiled again when a header of its folder changes."""
+    name = ".".join(source.relative_to("src").with_suffix("").parts)
+    headers = [str(path) for path in sorted(source.parent.glob("*.h"))]
+    return Extension(name, [str(source)], extra_compile_args=FLAGS, depends=headers)
 
 
 def arithmetic() -> list[Extension]:
@@ -57,10 +55,10 @@ def arithmetic() -> list[Extension]:
     return found
 
 
-kernels = [extension(path.stem, path) for path in sorted(KERNELS.glob("*.pyx"))]
+kernels = [extension(path) for path in sorted(KERNELS.rglob("*.pyx"))]
 setup(
     ext_modules=cythonize(
-        [*kernels, *arithmetic(), extension("_shared", KERNELS / "_shared.c")],
+        [*kernels, *arithmetic(), extension(KERNELS / "_shared.c")],
         compiler_directives=DIRECTIVES,
         shared_utility_qualified_name=SHARED,
         quiet=True,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samebits.jobs.charset.recipe import PLACEHOLDER, Recipe
+from samebits.charset.recipes.recipe import PLACEHOLDER, Recipe
 
 VERSION = "7.7.0"
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,17 +20,17 @@ from typing import Any
 
 from benchmarks.chardet_peer import FOLDER, unpack_source
 from benchmarks.common import arguments, finish, shared_data, show_table
-from samebits.jobs.charset.chardet_files import (
+from samebits.charset.codec import canonical_name
+from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.evaluate import Snippet, judge, make_snippets
+from samebits.charset.detection.model import CharsetModel, train_in_memory
+from samebits.charset.exchange.chardet_files import (
     KNOWN_TO_CHARDET,
     install_models,
     weights_of_model,
     write_models,
 )
-from samebits.jobs.charset.codec import canonical_name
-from samebits.jobs.charset.detect import detect_with
-from samebits.jobs.charset.evaluate import Snippet, judge, make_snippets
-from samebits.jobs.charset.model import CharsetModel, train_in_memory
-from samebits.jobs.charset.pairs import builtin_pairs
+from samebits.charset.pairs import builtin_pairs
 
 PEER = """
 import json, sys, time

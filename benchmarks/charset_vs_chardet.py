@@ -29,19 +29,19 @@ import numpy as np
 
 from benchmarks.chardet_peer import FOLDER, PeerBook, load_peer
 from benchmarks.common import RECORDS, arguments, finish, interleave, shared_data, show_table
+from samebits.charset.block import TextBlock, block_of
+from samebits.charset.pairs import builtin_pairs
+from samebits.charset.training.count import count_block
+from samebits.charset.training.images import ImageTable
+from samebits.charset.training.project import PairCounts, project_language
+from samebits.charset.training.slices import SLICE_BYTES
+from samebits.charset.training.tables import add_counts
+from samebits.charset.training.tasks import image_tables
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, ShardTable
 from samebits.core.seeds import rng_for
 from samebits.executors import ExecutorOptions, make_executor
-from samebits.executors.caps import keep_freed_memory
-from samebits.jobs.charset.block import TextBlock, block_of
-from samebits.jobs.charset.count import count_block
-from samebits.jobs.charset.images import ImageTable
-from samebits.jobs.charset.pairs import builtin_pairs
-from samebits.jobs.charset.project import PairCounts, project_language
-from samebits.jobs.charset.slices import SLICE_BYTES
-from samebits.jobs.charset.tables import add_counts
-from samebits.jobs.charset.tasks import image_tables
+from samebits.machine.caps import keep_freed_memory
 
 MIXED = ("ar", "cs", "de", "el", "fr", "he", "ja", "ko", "pl", "ru", "th", "tr", "uk", "zh")
 ALPHABETIC = ("de", "fr", "pl", "ru", "uk")
@@ -55,11 +55,11 @@ LENGTHS = (0, 1, 5, 9, 10, 11, 12, 13, 20, 60, 300, 900)
 
 TRAIN = """
 import json, resource, sys, time
-from samebits.executors.caps import cap_threads, keep_freed_memory
+from samebits.machine.caps import cap_threads, keep_freed_memory
 cap_threads()
 keep_freed_memory()
 import samebits
-from samebits.jobs.charset.job import CharsetConfig
+from samebits.charset.config import CharsetConfig
 started = time.process_time()
 record = samebits.run("charset", CharsetConfig(inputs=(sys.argv[1],)), output=sys.argv[2],
                       options=samebits.RunOptions(workers=sys.argv[3], executor=sys.argv[4]))

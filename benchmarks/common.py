@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from samebits.core.digest import canonical_json
-from samebits.executors.environment import fingerprint
+from samebits.machine.environment import fingerprint
 
 __all__ = [
     "BENCH",

@@ -45,7 +45,7 @@ print(json.dumps({"seconds": seconds, "peak": peak}))
 
 OURS = """
 import json, sys
-from samebits.executors.caps import cap_threads, keep_freed_memory
+from samebits.machine.caps import cap_threads, keep_freed_memory
 cap_threads()
 keep_freed_memory()
 import samebits

@@ -22,8 +22,8 @@ from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.executor import Executor, Task
 from samebits.core.plan import cut
+from samebits.count.config import CountConfig
 from samebits.executors import ExecutorOptions, make_executor
-from samebits.jobs.count import CountConfig
 
 WORKERS = 2
 PLACES = ("threads", "processes", "dask", "ray")

@@ -25,9 +25,9 @@ from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
 from benchmarks.graph_data import molecule, similar, tree
 from samebits import graph
 from samebits.bench.cell import Cell, run_cell
-from samebits.jobs.graph.compare import compare_pairs
-from samebits.jobs.graph.pack import pack
-from samebits.jobs.graph.trees import compare_trees, pack_trees
+from samebits.graph.distance.compare import compare_pairs
+from samebits.graph.distance.pack import pack
+from samebits.graph.distance.trees import compare_trees, pack_trees
 
 PEER = Path(__file__).with_name("graph_peer.py")
 PACKAGES = ["networkx==3.6.1", "numpy", "scipy", "edist==1.2.2", "apted==1.0.3", "zss==1.2.0"]

@@ -16,12 +16,12 @@ from samebits.core.engine import Engine
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.bad_rows import BadRows
 from samebits.executors.serial import SerialExecutor
-from samebits.jobs.langid import JOB
-from samebits.jobs.langid.config import LangidConfig
-from samebits.jobs.langid.exact import train_exact
-from samebits.jobs.langid.gather import gather
-from samebits.jobs.langid.ledger import Ledger
-from samebits.jobs.langid.words import WordTable
+from samebits.langid.config import LangidConfig
+from samebits.langid.job import JOB
+from samebits.langid.model.words import WordTable
+from samebits.langid.training.exact import train_exact
+from samebits.langid.training.gather import gather
+from samebits.langid.training.ledger import Ledger
 
 __all__ = ["VOCABULOUS", "check", "peer_environment", "train_peer"]
 

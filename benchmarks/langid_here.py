@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from samebits.executors.caps import cap_threads, keep_freed_memory
+from samebits.machine.caps import cap_threads, keep_freed_memory
 
 __all__ = ["SETTINGS", "main"]
 
@@ -27,7 +27,7 @@ SETTINGS = [1, 0.2, 0.2]  # cycles, confidence, margin
 def train(data: Path, outputs: Iterator[Path], workers: int) -> None:
     """Train into the next folder."""
     from samebits import RunOptions, run
-    from samebits.jobs.langid.config import LangidConfig
+    from samebits.langid.config import LangidConfig
 
     cycles, confidence, margin = SETTINGS
     config = LangidConfig(

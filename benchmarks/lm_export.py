@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import REPO, arguments, finish, peer_python, show_table
-from samebits.jobs.lm.arch import BLOCKS, Architecture
-from samebits.jobs.lm.export import MOST_DIFFERENCE, export
-from samebits.jobs.lm.model import LanguageModel
-from samebits.jobs.lm.vocab import Vocabulary
+from samebits.lm.exchange.export import MOST_DIFFERENCE, export
+from samebits.lm.model.arch import BLOCKS, Architecture
+from samebits.lm.model.language_model import LanguageModel
+from samebits.lm.text.vocab import Vocabulary
 
 NAME = "lm_export"
 SIZES: dict[str, Any] = {"vocab": 65, "layers": 4, "heads": 8, "dim": 128, "block": 64}

@@ -16,12 +16,12 @@ from typing import Any
 import psutil
 
 from samebits.core.place import Place
-from samebits.jobs.lm.config import LmConfig
-from samebits.jobs.lm.job import prepare
-from samebits.jobs.lm.objective import LmObjective
-from samebits.lockstep.config import Every
-from samebits.lockstep.events import FitEvent, StepDone
-from samebits.lockstep.train import train
+from samebits.lm.config import LmConfig
+from samebits.lm.job import prepare
+from samebits.lm.training.objective import LmObjective
+from samebits.lockstep.parent.events import FitEvent, StepDone
+from samebits.lockstep.parent.train import train
+from samebits.lockstep.problem.config import Every
 
 LOOK_SECONDS = 0.5
 

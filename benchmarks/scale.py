@@ -21,8 +21,8 @@ from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
 from benchmarks.scale_data import TAIL, write_inputs
 from benchmarks.scale_model import LOCAL_WORKERS, World, fit, predict, training
 from benchmarks.scale_probe import cases, measure_job, measure_step, train_tokenizer
-from samebits.executors.caps import one_math_thread
-from samebits.executors.cores import look_at_machine
+from samebits.machine.caps import one_math_thread
+from samebits.machine.cores import look_at_machine
 
 WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import samebits
+from samebits.charset.config import CharsetConfig
+from samebits.charset.decode import DecodeConfig
 from samebits.core.codec import encode
 from samebits.core.events import Event, StageDone, StageStarted
 from samebits.core.executor import Done, Handle, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.executors.worker import run_shard
-from samebits.jobs.charset.decode import DecodeConfig
-from samebits.jobs.charset.job import CharsetConfig
-from samebits.jobs.graph.matrix import GraphConfig
-from samebits.jobs.langid.config import LangidConfig
-from samebits.jobs.tokens.config import TokensConfig
-from samebits.jobs.tokens.tokenizer_job import TokenizerConfig
+from samebits.graph.distance.matrix import GraphConfig
+from samebits.langid.config import LangidConfig
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
 __all__ = ["Cost", "StageCost", "cases", "measure_job", "measure_step", "train_tokenizer", "wake_seconds"]
 
@@ -179,15 +179,15 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
     import torch
 
     from samebits.core.seeds import rng_for
-    from samebits.jobs.lm.config import LmConfig
-    from samebits.jobs.lm.job import prepare
-    from samebits.jobs.lm.objective import LmObjective
-    from samebits.kernels import lockstep as kernel
-    from samebits.lockstep.barrier import Barrier, make_slots
-    from samebits.lockstep.layout import make_layout
-    from samebits.lockstep.meeting import SharedMeeting
-    from samebits.lockstep.memory import Sizes, create_memory, map_memory
-    from samebits.lockstep.step import Stepper
+    from samebits.kernels.lockstep import steps as kernel
+    from samebits.lm.config import LmConfig
+    from samebits.lm.job import prepare
+    from samebits.lm.training.objective import LmObjective
+    from samebits.lockstep.exchange.barrier import Barrier, make_slots
+    from samebits.lockstep.exchange.memory import Sizes, create_memory, map_memory
+    from samebits.lockstep.exchange.rendezvous import SharedMeeting
+    from samebits.lockstep.problem.layout import make_layout
+    from samebits.lockstep.worker.step import Stepper
 
     torch.set_num_threads(1)
     source, recipe = prepare(LmConfig(inputs=(str(text),), preset=preset, dtype="float32"))  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
 
 def _largest_share(layout: Any, workers: int) -> float:
     """Return the share of Muon's work that falls to the worker with the most of it; matrices are not cut."""
-    from samebits.lockstep.muon import matrices_of, share_matrices
+    from samebits.lockstep.worker.optimizers.muon import matrices_of, share_matrices
 
     def cost(share: list[tuple[int, int, int]]) -> int:
         return sum(17 * min(m[1:]) ** 3 + 3 * min(m[1:]) ** 2 * max(m[1:]) for m in share)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from samebits.core.engine import WINDOW_PER_WORKER
-from samebits.lockstep.barrier import num_rounds
+from samebits.lockstep.exchange.barrier import num_rounds
 
 __all__ = ["LONGEST", "Outcome", "Step", "simulate", "simulate_many", "step_seconds"]
 

@@ -1,7 +1,7 @@
 """Ids of fastokens against ``tokenizers``: every allowed configuration, fuzzed strings and real text.
 
 Run it before a new version of either library is allowed: ``python -m benchmarks.tokens_fuzz``. A configuration that
-differs on one string does not belong in ``samebits.jobs.tokens.bpe_rules``.
+differs on one string does not belong in ``samebits.tokens.encoders.bpe_rules``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from samebits.executors.caps import cap_threads
+from samebits.machine.caps import cap_threads
 
 cap_threads()
 
@@ -22,10 +22,10 @@ import numpy as np  # noqa: E402  # after the caps
 
 from benchmarks.tokens_data import text_jsonl  # noqa: E402
 from samebits.api import run  # noqa: E402
-from samebits.jobs.tokens import TokenizerConfig  # noqa: E402
-from samebits.jobs.tokens.bpe import FastEncoder, ReferenceEncoder  # noqa: E402
-from samebits.jobs.tokens.bpe_probe import probe_texts  # noqa: E402
-from samebits.jobs.tokens.bpe_rules import NORMALIZERS, PRE_TOKENIZERS  # noqa: E402
+from samebits.tokens.encoders.bpe import FastEncoder, ReferenceEncoder  # noqa: E402
+from samebits.tokens.encoders.bpe_probe import probe_texts  # noqa: E402
+from samebits.tokens.encoders.bpe_rules import NORMALIZERS, PRE_TOKENIZERS  # noqa: E402
+from samebits.tokens.training.tokenizer_job import TokenizerConfig  # noqa: E402
 
 RECORD = Path(__file__).resolve().parent / "records" / "tokens_fuzz.json"
 

@@ -45,7 +45,7 @@ def loader_digests(store: Any) -> list[dict[str, Any]]:
     """Batches of a stream with 0, 1 and 2 loader workers."""
     from torch.utils.data import DataLoader
 
-    from samebits.jobs.tokens.torch_data import TokenStream
+    from samebits.tokens.readers.torch_data import TokenStream
 
     stream = TokenStream(store, length=64, batch_size=8, seed=1)
     loaders = [DataLoader(stream, batch_size=None, num_workers=number) for number in (0, 1, 2)]
@@ -55,7 +55,7 @@ def loader_digests(store: Any) -> list[dict[str, Any]]:
 def main() -> None:
     """Build, read, compare."""
     from samebits.data.token_store import TokenStore
-    from samebits.jobs.tokens.handover import write_arrow
+    from samebits.tokens.readers.handover import write_arrow
 
     options = arguments(__doc__.splitlines()[0])
     python = peer_python("tokens_readers", PACKAGES)

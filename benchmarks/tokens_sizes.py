@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.common import BENCH, arguments, finish, show_table
 from benchmarks.tokens_data import text_jsonl
-from samebits.jobs.tokens.bpe import FastEncoder
+from samebits.tokens.encoders.bpe import FastEncoder
 
 BLOCK_BYTES = 20_000_000
 LONG_LINE_BYTES = 100_000_000

@@ -1,7 +1,7 @@
 """Write what vocabulous 0.1.3 and unscript 0.1.3 give for small inputs, so that tests need neither.
 
-Run with an environment that has both (and pandas < 3): ``python dev/make_langid_golden.py tests/jobs/langid/golden``.
-For a longer comparison of the cleaner give another folder and a number of strings, then run tests/jobs/langid/test_exact.py with
+Run with an environment that has both (and pandas < 3): ``python dev/make_langid_golden.py tests/langid/golden``.
+For a longer comparison of the cleaner give another folder and a number of strings, then run tests/langid/test_exact.py with
 SAMEBITS_LANGID_GOLDEN set to that folder. The texts are made here: words of a few languages with addresses, mentions, emoji, digits and marks thrown in.
 """
 

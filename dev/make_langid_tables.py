@@ -1,4 +1,4 @@
-"""Write the code point tables of the langid kernels: ``src/samebits/jobs/langid/unicode.bin``.
+"""Write the code point tables of the langid kernels: ``src/samebits/langid/unicode.bin``.
 
 The tables are committed because the running Python's ``unicodedata`` changes with its version: built at run time,
 the same text would give another model on another Python. They state the Unicode version they were made from, and a
@@ -34,9 +34,9 @@ from samebits.core.codec import encode
 
 NUM_CODE_POINTS = 0x110000
 BLOCK = 128
-OUTPUT = Path(__file__).parent.parent / "src/samebits/jobs/langid/unicode.bin"
+OUTPUT = Path(__file__).parent.parent / "src/samebits/langid/unicode.bin"
 
-# The same bits are named in kernels/langid_unicode.pxd.
+# The same bits are named in kernels/langid/unicode.pxd.
 WORD, DECIMAL, SPACE, ALNUM, EMOJI, DECOMPOSES = 1, 2, 4, 8, 16, 32
 CASED, IGNORABLE, COMPOSES, LOWER, CLOSER, STOP = 64, 128, 256, 512, 1024, 2048
 STOP_WIDE = 4096

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import samebits
+from samebits.core.fold import Concat
 from samebits.core.plan import cut
-from samebits.core.reduce import Concat
 from samebits.testing import FailingExecutor, ShuffledExecutor
 
 

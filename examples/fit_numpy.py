@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import samebits
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.function_objective import FunctionObjective
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.function_objective import FunctionObjective
 
 rng = samebits.rng_for(0, "example")
 features = rng.standard_normal((1000, 20), dtype=np.float32)

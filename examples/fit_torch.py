@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 import samebits
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.torch_objective import TorchObjective
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.torch_objective import TorchObjective
 
 x = samebits.rng_for(0, "example").uniform(-3, 3, (512, 1)).astype(np.float32)
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 import samebits
 from samebits.graph import Graph, ged
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.function_objective import FunctionObjective
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.function_objective import FunctionObjective
 
 CHARACTERS = "0123456789+-*"
 LABELS = ("int", "cont", "+", "-", "*")

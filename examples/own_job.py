@@ -11,8 +11,8 @@ from typing import Any
 import samebits
 from samebits.core.config import config_digest, option
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.corpus import Corpus, open_corpus
-from samebits.data.rows import iter_rows
+from samebits.data.inputs.corpus import Corpus, open_corpus
+from samebits.data.readers.rows import iter_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import psutil
 import pytest
 import threadpoolctl  # noqa: F401 - sets KMP_DUPLICATE_LIB_OK when it is first imported, which is no test's doing
 from hypothesis import settings
+from tests.command_line import Run, command_line
 
 REPO = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
@@ -87,3 +88,17 @@ def _is_helper(child: psutil.Process) -> bool:
         return any(word in command for word in mark) or child.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+@pytest.fixture
+def samebits(capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Call the command line as ``samebits("count", path, "-o", out)``."""
+    yield from command_line(capsys)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Two lines of text to count."""
+    path = tmp_path / "book.txt"
+    path.write_text("the cat\nthe dog\n")
+    return path

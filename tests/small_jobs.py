@@ -14,25 +14,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.jobs.graph.naive import random_graph
+from tests.graph.naive import random_graph
 
 from samebits.api import run
+from samebits.charset.config import CharsetConfig
+from samebits.charset.decode import DecodeConfig
 from samebits.core.options import RunOptions
-from samebits.jobs.charset.decode import DecodeConfig
-from samebits.jobs.charset.job import CharsetConfig
-from samebits.jobs.count import CountConfig
-from samebits.jobs.graph import matrix
-from samebits.jobs.graph.evaluate import EvalConfig
-from samebits.jobs.graph.generate import GenerateConfig
-from samebits.jobs.graph.knn import KnnConfig
-from samebits.jobs.graph.matrix import GraphConfig
-from samebits.jobs.graph.train_config import TrainConfig
-from samebits.jobs.langid.clean import CleanConfig
-from samebits.jobs.langid.config import LangidConfig
-from samebits.jobs.langid.derived import ImportConfig, MergeConfig
-from samebits.jobs.lm.config import LmConfig
-from samebits.jobs.tokens import TokenizerConfig, TokensConfig, convert
-from samebits.jobs.tokens.convert import ConvertConfig
+from samebits.count.config import CountConfig
+from samebits.graph.curriculum.generate import GenerateConfig
+from samebits.graph.distance import matrix
+from samebits.graph.distance.knn import KnnConfig
+from samebits.graph.distance.matrix import GraphConfig
+from samebits.graph.parser.evaluate import EvalConfig
+from samebits.graph.parser.train_config import TrainConfig
+from samebits.langid.clean import CleanConfig
+from samebits.langid.config import LangidConfig
+from samebits.langid.derived import ImportConfig, MergeConfig
+from samebits.lm.config import LmConfig
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.layouts import convert
+from samebits.tokens.layouts.convert import ConvertConfig
+from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
 __all__ = ["ANY_BAD", "SMALL_JOBS", "SmallJob", "reference_of", "small_shards"]
 

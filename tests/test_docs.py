@@ -17,12 +17,12 @@ import click
 import pytest
 
 from samebits import errors
-from samebits.cli import reference
-from samebits.cli.doctor import EXTRAS
+from samebits.cli.commands import reference
+from samebits.cli.commands.doctor import EXTRAS
 from samebits.core.config import settings_of
 from samebits.core.options import RunOptions
-from samebits.executors.caps import THREAD_CAPS
 from samebits.jobs import JOBS, get_job
+from samebits.machine.caps import THREAD_CAPS
 
 REPO = Path(__file__).resolve().parent.parent
 COMMANDS = dict(reference.commands())
@@ -289,6 +289,6 @@ def test_the_file_map_names_every_room() -> None:
 
 
 def test_the_reference_can_be_written_by_its_command(tmp_path: Path) -> None:
-    assert importlib.util.find_spec("samebits.cli.reference") is not None
-    run_python(["-m", "samebits.cli.reference", str(tmp_path / "cli.md")], tmp_path)
+    assert importlib.util.find_spec("samebits.cli.commands.reference") is not None
+    run_python(["-m", "samebits.cli.commands.reference", str(tmp_path / "cli.md")], tmp_path)
     assert (tmp_path / "cli.md").read_text(encoding="utf-8") == reference.render()

@@ -91,7 +91,7 @@ def test_importing_samebits_loads_nothing_heavy() -> None:
 
 
 def test_the_help_loads_nothing_heavy() -> None:
-    statement = "from samebits.executors.caps import cap_threads; cap_threads(); from samebits.cli.app import run; run(['--help'])"
+    statement = "from samebits.machine.caps import cap_threads; cap_threads(); from samebits.cli.app import run; run(['--help'])"
     assert modules_after(statement).intersection(HEAVY) == set()
 
 

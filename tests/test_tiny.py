@@ -11,8 +11,8 @@ import pytest
 
 import samebits
 from samebits.cli.app import run as run_command
+from samebits.core.fold import Concat, Counts
 from samebits.core.plan import cut
-from samebits.core.reduce import Concat, Counts
 from samebits.errors import ConfigError, ParityError
 from samebits.executors.serial import SerialExecutor
 from samebits.testing import FailingExecutor, ShuffledExecutor

@@ -14,20 +14,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from samebits import charset, count, graph, langid, lm, pipeline, tokens
     from samebits.api import plan, run
     from samebits.checks import compare, verify
     from samebits.core.engine import Engine
     from samebits.core.executor import Executor, Task
+    from samebits.core.fold import Reducer
     from samebits.core.job import Job
     from samebits.core.options import RunOptions
     from samebits.core.plan import Plan, Shard
     from samebits.core.record import RunRecord
-    from samebits.core.reduce import Reducer
     from samebits.core.seeds import rng_for
+    from samebits.count.config import CountConfig
     from samebits.data.artifact import open_artifact
     from samebits.errors import SamebitsError
-    from samebits.jobs.count import CountConfig
-    from samebits.loops import ExamplesReport, map_examples
+    from samebits.examples_loop import ExamplesReport, map_examples
     from samebits.training import fit
 
 __version__ = "0.1.0"
@@ -45,24 +46,31 @@ __all__ = [
     "SamebitsError",
     "Shard",
     "Task",
+    "charset",
     "compare",
+    "count",
     "fit",
+    "graph",
+    "langid",
+    "lm",
     "map_examples",
     "open_artifact",
+    "pipeline",
     "plan",
     "rng_for",
     "run",
+    "tokens",
     "verify",
 ]
 
 _HOME = {
-    "CountConfig": "samebits.jobs.count",
+    "CountConfig": "samebits.count.job",
     "Engine": "samebits.core.engine",
-    "ExamplesReport": "samebits.loops",
+    "ExamplesReport": "samebits.examples_loop",
     "Executor": "samebits.core.executor",
     "Job": "samebits.core.job",
     "Plan": "samebits.core.plan",
-    "Reducer": "samebits.core.reduce",
+    "Reducer": "samebits.core.fold",
     "RunOptions": "samebits.core.options",
     "RunRecord": "samebits.core.record",
     "SamebitsError": "samebits.errors",
@@ -70,7 +78,7 @@ _HOME = {
     "Task": "samebits.core.executor",
     "compare": "samebits.checks",
     "fit": "samebits.training",
-    "map_examples": "samebits.loops",
+    "map_examples": "samebits.examples_loop",
     "open_artifact": "samebits.data.artifact",
     "plan": "samebits.api",
     "rng_for": "samebits.core.seeds",
@@ -78,9 +86,15 @@ _HOME = {
     "verify": "samebits.checks",
 }
 
+_JOBS = ("charset", "count", "graph", "langid", "lm", "pipeline", "tokens")
+
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its home."""
+    if name in _JOBS:
+        return import_module(f"samebits.{name}")
+    if name == "graph_train":  # the name of 0.1 for what ``graph`` offers now
+        return import_module("samebits.graph")
     if name not in _HOME:
         raise AttributeError(f"module 'samebits' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -17,7 +17,7 @@ GC_THRESHOLD = 50_000
 def main() -> None:
     """Cap math threads before anything imports NumPy, then hand over to the command line."""
     gc.set_threshold(GC_THRESHOLD)
-    from samebits.executors.caps import cap_threads, keep_freed_memory
+    from samebits.machine.caps import cap_threads, keep_freed_memory
 
     cap_threads()
     keep_freed_memory()

@@ -21,12 +21,12 @@ from samebits.core.job import Job
 from samebits.core.options import RunOptions
 from samebits.core.place import PartDone, Place
 from samebits.core.plan import Plan
-from samebits.core.ranks import Ranks, ranks_for
 from samebits.core.record import RunRecord, StageTimes
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
 from samebits.data.files import no_room_is_named
+from samebits.data.inputs.reading import reading_threads
 from samebits.data.journal import (
     Journal,
     checkpoint_folder,
@@ -36,14 +36,14 @@ from samebits.data.journal import (
     remove_journal,
 )
 from samebits.data.lock import OutputLock
-from samebits.data.reading import reading_threads
 from samebits.errors import ConfigError, Interrupted
 from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
-from samebits.executors.caps import one_math_thread
-from samebits.executors.cores import Choice, choose_workers, look_at_machine
-from samebits.executors.environment import fingerprint
-from samebits.executors.memory import own_peak
 from samebits.jobs import get_job
+from samebits.machine.caps import one_math_thread
+from samebits.machine.cores import Choice, choose_workers, look_at_machine
+from samebits.machine.environment import fingerprint
+from samebits.machine.peak_memory import own_peak
+from samebits.machine.ranks import Ranks, ranks_for
 
 __all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
@@ -352,7 +352,7 @@ def _files_of(inputs: Any) -> tuple[tuple[str, int], ...]:
     """Return path and size of what tasks will read, where the inputs of a plan are a corpus or hold one."""
     if isinstance(inputs, tuple):
         return tuple(file for item in inputs for file in _files_of(item))
-    from samebits.data.corpus import Corpus
+    from samebits.data.inputs.corpus import Corpus
 
     corpus = getattr(inputs, "corpus", inputs)  # a model may have files of its own: it travels with the state
     return corpus.files if isinstance(corpus, Corpus) else ()

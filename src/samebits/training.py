@@ -13,14 +13,14 @@ from typing import Any
 
 from samebits.core.options import RunOptions
 from samebits.core.place import Place
-from samebits.core.ranks import Ranks, ranks_for
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError
-from samebits.executors.cores import choose_workers
-from samebits.lockstep.config import Every, FitConfig
-from samebits.lockstep.events import FitObserver, ignore
-from samebits.lockstep.objective import BatchSource, Objective
-from samebits.lockstep.train import FitResult, train
+from samebits.lockstep.parent.events import FitObserver, ignore
+from samebits.lockstep.parent.train import FitResult, train
+from samebits.lockstep.problem.config import Every, FitConfig
+from samebits.lockstep.problem.objective import BatchSource, Objective
+from samebits.machine.cores import choose_workers
+from samebits.machine.ranks import Ranks, ranks_for
 
 __all__ = ["fit"]
 
@@ -41,7 +41,7 @@ def fit(
     """Train an objective; the result depends on objective, data and settings, never on the workers.
 
     Args:
-        objective: A TorchObjective, a FunctionObjective or a class of your own (``samebits.lockstep.objective``).
+        objective: A TorchObjective, a FunctionObjective or a class of your own (``samebits.lockstep.problem.objective``).
         data: Batches for a ready-made objective, e.g. ``ArrayBatches``.
         steps: Updates to make.
         checkpoint: Folder for exact checkpoints; the same call continues from the newest of them.
@@ -49,13 +49,13 @@ def fit(
         options: Of RunOptions, ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here.
             Under torchrun every rank is one worker and all of them return the same result; ``executor="lockstep"`` starts
             workers on this machine instead.
-        observer: Told of every step, validation and checkpoint (``samebits.lockstep.events``); by rank 0 alone.
+        observer: Told of every step, validation and checkpoint (``samebits.lockstep.parent.events``); by rank 0 alone.
         allow_environment_change: Continue also where CPU or libraries differ; marks the result ``exact=False``.
         stop: Asked after every step, by rank 0 alone; True saves a checkpoint and returns unfinished.
-        settings: Any other field of ``samebits.lockstep.config.FitConfig``: shards, optimizer, lr, schedule, seed, ...
+        settings: Any other field of ``samebits.lockstep.problem.config.FitConfig``: shards, optimizer, lr, schedule, seed, ...
 
     Raises:
-        SamebitsError: one of its subclasses; see ``samebits.lockstep.train.train``.
+        SamebitsError: one of its subclasses; see ``samebits.lockstep.parent.train.train``.
     """
     options = options or RunOptions()
     config = _config(steps, settings)
@@ -91,7 +91,7 @@ def _config(steps: int, settings: Mapping[str, Any]) -> FitConfig:
         config = FitConfig(steps=steps, **settings)
     except TypeError as error:
         raise ConfigError(
-            f"fit: {error}", hint="settings are the fields of samebits.lockstep.config.FitConfig"
+            f"fit: {error}", hint="settings are the fields of samebits.lockstep.problem.config.FitConfig"
         ) from None
     config.check()
     return config

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
+from tests.command_line import Run
 
 from samebits.cli.app import COMMANDS
-from samebits.jobs.count import JOB
+from samebits.count.job import JOB
 
 
 @pytest.mark.parametrize("name", COMMANDS)

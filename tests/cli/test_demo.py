@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from samebits.cli import demo
 from samebits.cli.app import run as run_command
-from samebits.cli.demo_data import ENCODINGS, write_world
+from samebits.cli.commands import demo
+from samebits.cli.commands.demo_data import ENCODINGS, write_world
 from samebits.errors import ParityError
 
 pytest.importorskip("torch", reason="the demo trains a language model: pip install 'samebits[lm]'")

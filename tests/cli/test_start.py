@@ -15,8 +15,8 @@ NOT_NEEDED = (
     *("asyncio", "concurrent.futures", "csv", "dask", "distributed", "email", "http", "importlib.metadata", "loky"),
     *("logging", "msgspec", "multiprocessing", "psutil", "pyarrow", "random", "ray", "rich", "shutil", "socket", "ssl"),
     *("subprocess", "tempfile", "threadpoolctl", "tokenizers", "tomllib", "torch", "zipfile"),
-    *("samebits.core.reduce", "samebits.data.csv_rows", "samebits.data.parquet_rows", "samebits.jobs.langid.backoff"),
-    *("samebits.jobs.langid.features", "samebits.kernels.langid_score"),
+    *("samebits.core.fold", "samebits.data.readers.csv_rows", "samebits.data.readers.parquet_rows", "samebits.langid.training.backoff"),
+    *("samebits.langid.model.features", "samebits.kernels.langid.score"),
 )  # fmt: skip
 PROGRAM = """
 import atexit, sys, threading, time
@@ -46,7 +46,7 @@ def test_training_from_json_lines_loads_only_what_it_uses(rows: Path, tmp_path: 
         "langid", "train", str(rows), "-o", str(tmp_path / "model"), "--mode", "exact", "-q", "-w", "1"
     )
     loaded = done.stdout.removeprefix("thread\n").split("|")
-    assert "samebits.jobs.langid.exact" in loaded
+    assert "samebits.langid.training.exact" in loaded
     assert [name for name in NOT_NEEDED if name in loaded] == []
 
 

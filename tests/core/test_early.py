@@ -2,7 +2,7 @@
 
 import threading
 
-from samebits.core import early
+from samebits.machine import early_start as early
 
 
 def test_equal_keys_are_begun_once() -> None:

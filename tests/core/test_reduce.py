@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.core.reduce import Best, CanonicalTree, Concat, Counts, OrderedSum, fold_all
+from samebits.core.fold import Best, CanonicalTree, Concat, Counts, OrderedSum, fold_all
 
 counts = st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)), max_size=8)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from samebits.data.corpus import Corpus, open_corpus
-from samebits.data.rows import RowBlock, iter_rows
+from samebits.data.inputs.corpus import Corpus, open_corpus
+from samebits.data.readers.rows import RowBlock, iter_rows
 
 
 @dataclass

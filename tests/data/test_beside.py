@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from samebits.data.beside import Beside
+from samebits.data.background import Beside
 
 
 def test_two_go_on_at_a_time_and_give_their_results() -> None:

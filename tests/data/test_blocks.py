@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from samebits.data.blocks import PAGE_BYTES, room_for
+from samebits.data.inputs.blocks import PAGE_BYTES, room_for
 
 
 @pytest.mark.parametrize("num_bytes", [1, 4095, 1 << 18, (2 << 20) + 1])

@@ -11,8 +11,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from samebits.data import streams
-from samebits.data.blocks import BLOCK_BYTES
+from samebits.data.inputs.blocks import BLOCK_BYTES
+from samebits.data.readers import streams
 from samebits.errors import InputError
 
 Reader = Callable[..., Any]
@@ -129,8 +129,8 @@ def test_a_gzip_step_is_bounded() -> None:
 
 
 def test_a_compressed_file_is_one_shard_and_checked_block_by_block(read: Reader, tmp_path: Any) -> None:
-    from samebits.data.corpus import open_corpus
-    from samebits.data.rows import iter_rows
+    from samebits.data.inputs.corpus import open_corpus
+    from samebits.data.readers.rows import iter_rows
 
     path = tmp_path / "in.txt.gz"
     data = bytearray(gzip.compress(bytes(range(32, 127)) * 40_000, compresslevel=0))

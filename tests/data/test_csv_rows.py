@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from samebits.data.blocks import BLOCK_BYTES
+from samebits.data.inputs.blocks import BLOCK_BYTES
 from samebits.errors import InputError
 
 Reader = Callable[..., Any]

@@ -11,8 +11,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from samebits.data import fetch
-from samebits.data.corpus import open_corpus
+from samebits.data.inputs import fetch
+from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import InputError
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from samebits.data.blocks import BLOCK_BYTES
-from samebits.data.corpus import open_corpus
-from samebits.data.rows import iter_rows
+from samebits.data.inputs.blocks import BLOCK_BYTES
+from samebits.data.inputs.corpus import open_corpus
+from samebits.data.readers.rows import iter_rows
 from samebits.errors import InputError
 
 pa = pytest.importorskip("pyarrow")

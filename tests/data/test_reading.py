@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from samebits.data.reading import read_each, reading_threads
+from samebits.data.inputs.reading import read_each, reading_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

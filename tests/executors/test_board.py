@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from samebits.executors.board import IDLE, Board, Seat
+from samebits.executors.liveness import IDLE, Board, Seat
 
 
 def dead_process() -> int:
@@ -78,7 +78,7 @@ def test_a_worker_leaves_with_its_driver_and_removes_the_run_folder(tmp_path: Pa
     run_folder = tmp_path / "run"
     (run_folder / "board").mkdir(parents=True)
     worker = (
-        "import sys, time; from pathlib import Path; from samebits.executors.board import Seat;"
+        "import sys, time; from pathlib import Path; from samebits.executors.liveness import Seat;"
         f"run = Path({str(run_folder)!r}); Seat(run / 'board', run_folder=run, driver=int(sys.argv[1])); time.sleep(60)"
     )
     driver = (
@@ -100,7 +100,7 @@ def test_a_worker_leaves_with_its_driver_and_removes_the_run_folder(tmp_path: Pa
 def test_a_worker_born_after_its_driver_died_leaves_at_once(tmp_path: Path) -> None:
     (tmp_path / "run" / "board").mkdir(parents=True)
     code = (
-        "from pathlib import Path; from samebits.executors.board import Seat;"
+        "from pathlib import Path; from samebits.executors.liveness import Seat;"
         f"run = Path({str(tmp_path / 'run')!r}); Seat(run / 'board', run_folder=run, driver=1 << 22); print('stayed')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

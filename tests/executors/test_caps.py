@@ -10,13 +10,13 @@ import sys
 
 from threadpoolctl import threadpool_info
 
-from samebits.executors.caps import THREAD_CAPS, one_math_thread
-from samebits.executors.environment import fingerprint
+from samebits.machine.caps import THREAD_CAPS, one_math_thread
+from samebits.machine.environment import fingerprint
 
 
 def test_the_caps_are_set_before_numpy_is_imported() -> None:
     code = (
-        "import sys; from samebits.executors.caps import cap_threads; cap_threads();"
+        "import sys; from samebits.machine.caps import cap_threads; cap_threads();"
         "assert 'numpy' not in sys.modules; import numpy, threadpoolctl;"
         "print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))"
     )
@@ -26,7 +26,7 @@ def test_the_caps_are_set_before_numpy_is_imported() -> None:
 
 def test_a_pool_that_is_loaded_already_is_held_to_one_thread() -> None:
     code = (
-        "import numpy, threadpoolctl; from samebits.executors.caps import one_math_thread\n"
+        "import numpy, threadpoolctl; from samebits.machine.caps import one_math_thread\n"
         "with one_math_thread():\n"
         "    print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))\n"
     )
@@ -43,7 +43,7 @@ def test_a_pool_that_is_loaded_already_is_held_to_one_thread() -> None:
 
 def test_caps_that_came_in_time_hold_inside_the_block_too() -> None:
     code = (
-        "from samebits.executors.caps import cap_threads, one_math_thread; cap_threads()\n"
+        "from samebits.machine.caps import cap_threads, one_math_thread; cap_threads()\n"
         "import numpy, threadpoolctl\n"
         "with one_math_thread():\n"
         "    print(max([p['num_threads'] for p in threadpoolctl.threadpool_info()], default=1))\n"
@@ -77,7 +77,7 @@ def test_memory_that_was_freed_is_used_again_without_new_page_faults() -> None:
     code = """
 import resource, sys
 import numpy as np
-from samebits.executors.caps import keep_freed_memory
+from samebits.machine.caps import keep_freed_memory
 if sys.argv[1] == "keep":
     keep_freed_memory()
 def round_of_work():

@@ -23,7 +23,9 @@ from samebits.errors import (
     MissingExtra,
     WorkerLost,
 )
-from samebits.executors import ExecutorOptions, cluster, hands, make_executor
+from samebits.executors import ExecutorOptions, make_executor
+from samebits.executors.cluster import in_hand as hands
+from samebits.executors.cluster import workers as cluster
 
 SHARD = Shard(3, 0, 0, 1)
 
@@ -157,7 +159,7 @@ def test_without_the_extra_the_error_is_the_line_to_type(
 
 def test_an_address_without_a_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_extra("dask")
-    monkeypatch.setattr("samebits.executors.dask.CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("samebits.executors.cluster.dask.CONNECT_SECONDS", 1.0)
     with pytest.raises(ClusterLost, match="no Dask scheduler answers at tcp"):
         make_executor("dask", ExecutorOptions(address="tcp://127.0.0.1:1"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from samebits.executors.cores import Choice, Machine, choose_workers, look_at_machine
+from samebits.machine.cores import Choice, Machine, choose_workers, look_at_machine
 
 BIG = Machine(visible=16, physical=8, quota=None, free_bytes=64_000_000_000)
 

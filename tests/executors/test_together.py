@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from samebits.core.plan import Shard
-from samebits.executors import together
-from samebits.executors.flights import Flight
+from samebits.executors.cluster import grouping as together
+from samebits.executors.cluster.in_flight import Flight
 
 
 @pytest.fixture(autouse=True)

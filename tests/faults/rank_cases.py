@@ -17,7 +17,7 @@ from tests.faults.training_cases import LONGER, wait_for_steps
 from tests.lockstep.launch import free_port
 from tests.netns import Host, host
 
-from samebits.core.ranks import VARIABLES
+from samebits.machine.ranks import VARIABLES
 
 __all__ = [
     "network_of_a_rank_cut",

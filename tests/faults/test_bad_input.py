@@ -15,9 +15,10 @@ import pytest
 from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
+from samebits.count.config import CountConfig
+from samebits.count.job import JOB
 from samebits.data.artifact import open_artifact
 from samebits.errors import ConfigError, InputError, SamebitsError, TooManyBadRows
-from samebits.jobs.count import JOB, CountConfig
 
 
 @dataclass

@@ -17,7 +17,7 @@ from tests.faults.disks import small_disk
 from tests.faults.scene import Ending, Scene, strike
 
 from samebits.data.journal import checkpoint_folder, journal_folder
-from samebits.lockstep.checkpoint import DATA, steps_in
+from samebits.lockstep.parent.checkpoints import DATA, steps_in
 
 __all__ = [
     "LONGER",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import samebits
+from samebits.charset.config import CharsetConfig
 from samebits.data.artifact import open_artifact
-from samebits.jobs.charset.job import CharsetConfig
 
 TEXTS = {
     "de": "Größere Häuser überraschten die „müden“ Gäste – aus Österreich…\n",

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.kernels.countlines import count_lines
+from samebits.kernels.text.countlines import count_lines
 
 counts = st.one_of(st.integers(0, 20), st.integers(0, 2**63 - 1))
 rows = st.lists(st.tuples(st.text(max_size=12), counts), max_size=8)

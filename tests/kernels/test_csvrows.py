@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebits.kernels import csvrows
+from samebits.kernels.text import csvrows
 
 COMMA = ord(",")
 TEXTS = st.lists(st.sampled_from([b'"', b'""', b",", b"\n", b"\r\n", b"\r", b"a", b" ", "é".encode()])).map(

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from samebits.core.seeds import rng_for
-from samebits.kernels.graph_decode import slot_tree, spanning_tree
+from samebits.kernels.graph.decode import slot_tree, spanning_tree
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebits.kernels import jsonl
+from samebits.kernels.text import jsonl
 
 PIECES = st.lists(
     st.sampled_from(

@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samebits.jobs.langid.config import MOST_POINTS
-from samebits.jobs.langid.features import group_numbers, powers_of_two
-from samebits.jobs.langid.tables import load_tables, unicode_version
-from samebits.kernels.langid_dict import Dictionary, accumulate, first_rows
-from samebits.kernels.langid_encode import encode_rows
-from samebits.kernels.langid_features import count_features, features_of, log2_fixed
-from samebits.kernels.langid_fold import fold_rows
-from samebits.kernels.langid_known import score_rows
-from samebits.kernels.langid_score import Scorer, softmax_gradient
-from samebits.kernels.langid_sentences import split_labels, split_sentences
-from samebits.kernels.langid_unicode import normalize
-from samebits.kernels.langid_words import Vocabulary, renumber
+from samebits.kernels.langid.dict import Dictionary, accumulate, first_rows
+from samebits.kernels.langid.encode import encode_rows
+from samebits.kernels.langid.features import count_features, features_of, log2_fixed
+from samebits.kernels.langid.fold import fold_rows
+from samebits.kernels.langid.known import score_rows
+from samebits.kernels.langid.score import Scorer, softmax_gradient
+from samebits.kernels.langid.sentences import split_labels, split_sentences
+from samebits.kernels.langid.unicode import normalize
+from samebits.kernels.langid.words import Vocabulary, renumber
+from samebits.langid.config import MOST_POINTS
+from samebits.langid.model.features import group_numbers, powers_of_two
+from samebits.langid.tables import load_tables, unicode_version
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 SAME_UNICODE = pytest.mark.skipif(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samebits.jobs.langid.model import column_of
-from samebits.jobs.langid.tables import load_tables
-from samebits.kernels.langid_lines import json_lines, label_lines
+from samebits.kernels.langid.lines import json_lines, label_lines
+from samebits.langid.model.model import column_of
+from samebits.langid.tables import load_tables
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=8)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebits.kernels import lines
+from samebits.kernels.text import lines
 
 HOSTILE = st.lists(
     st.sampled_from(

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from samebits.kernels.lm_attention import attention_backward, attention_forward
-from samebits.kernels.lm_gelu import gelu_forward
+from samebits.kernels.lm.attention import attention_backward, attention_forward
+from samebits.kernels.lm.gelu import gelu_forward
 
 Array = NDArray[Any]
 HEADS, SIZE, ROWS = 3, 16, 2

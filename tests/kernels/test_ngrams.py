@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.kernels.ngrams import NgramTable
+from samebits.kernels.text.ngrams import NgramTable
 
 # letters of one to four bytes, every kind of white space, and lead bytes of white space that continue otherwise
 ALPHABET = "abé語😀 \t\x1c\x85\xa0\u1680\u2003\u2028\u202f\u205f\u3000\u2010\u2060\u1681\xa1\x00"

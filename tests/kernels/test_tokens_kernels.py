@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samebits.kernels import tokens_chars, tokens_order, tokens_rows, tokens_words
+from samebits.kernels.tokens import chars as tokens_chars
+from samebits.kernels.tokens import order as tokens_order
+from samebits.kernels.tokens import rows as tokens_rows
+from samebits.kernels.tokens import words as tokens_words
 
 MASK = (1 << 64) - 1
 CLASSES = np.full(256, tokens_words.WORD, np.uint8)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from samebits.core.ranks import VARIABLES
+from samebits.machine.ranks import VARIABLES
 
 REPO = Path(__file__).resolve().parents[2]
 LONG = 100.0  # seconds after which a rank counts as hung

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from samebits.core.events import Warned
 from samebits.core.place import Place
-from samebits.lockstep.config import Every, FitConfig
-from samebits.lockstep.events import FitEvent
-from samebits.lockstep.objective import Floats, TensorSpec
-from samebits.lockstep.train import FitResult, train
+from samebits.lockstep.parent.events import FitEvent
+from samebits.lockstep.parent.train import FitResult, train
+from samebits.lockstep.problem.config import Every, FitConfig
+from samebits.lockstep.problem.objective import Floats, TensorSpec
 
 __all__ = ["Net", "Recorder", "run"]
 

@@ -11,8 +11,8 @@ from tests.lockstep.objectives import Net, Recorder
 
 import samebits
 from samebits.errors import SamebitsError
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.torch_objective import TorchObjective
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.torch_objective import TorchObjective
 
 ROWS = samebits.rng_for(3, "rows").standard_normal((48, 6)).astype(np.float32)
 LABELS = (ROWS[:, :1] > 0).astype(np.int64)[:, 0]

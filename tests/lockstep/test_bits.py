@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.lockstep.objectives import Choosy, Informed, Net, Patient, Recorder, run
 
-from samebits.lockstep.events import FitStarted, StepDone, ValidationDone
-from samebits.lockstep.train import FitResult
+from samebits.lockstep.parent.events import FitStarted, StepDone, ValidationDone
+from samebits.lockstep.parent.train import FitResult
 
 
 def bits(result: FitResult) -> tuple[object, ...]:

@@ -17,11 +17,11 @@ import pytest
 from tests.lockstep.objectives import Net, Recorder, Unwritten, run
 
 from samebits.errors import ConfigError, Interrupted, NotDeterministic, NotFinite, ShardFailed, WorkerLost
-from samebits.lockstep.barrier import Barrier, make_slots
-from samebits.lockstep.checkpoint import steps_in
-from samebits.lockstep.config import Every
-from samebits.lockstep.events import CheckpointSaved, StepDone
-from samebits.lockstep.train import FitResult
+from samebits.lockstep.exchange.barrier import Barrier, make_slots
+from samebits.lockstep.parent.checkpoints import steps_in
+from samebits.lockstep.parent.events import CheckpointSaved, StepDone
+from samebits.lockstep.parent.train import FitResult
+from samebits.lockstep.problem.config import Every
 
 EACH_STEP = Every(steps=1, seconds=0)
 REPO = Path(__file__).resolve().parent.parent.parent
@@ -131,7 +131,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from tests.lockstep.objectives import Net, run
-from samebits.lockstep.config import Every
+from samebits.lockstep.problem.config import Every
 result = run(Net(slow=float(sys.argv[2])), workers=2, folder=Path(sys.argv[1]), every=Every(steps=1, seconds=0))
 print(result.digest)
 """

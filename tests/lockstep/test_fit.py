@@ -16,11 +16,11 @@ from samebits.core.events import Event, Metric
 from samebits.core.plan import Plan, cut
 from samebits.data.journal import checkpoint_folder, journal_folder
 from samebits.errors import ConfigError, OutputBusy, PlanMismatch, ShardFailed
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.config import Every, FitConfig
-from samebits.lockstep.events import FitEvent, StepDone
-from samebits.lockstep.function_objective import FunctionObjective
-from samebits.lockstep.train import train
+from samebits.lockstep.parent.events import FitEvent, StepDone
+from samebits.lockstep.parent.train import train
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.config import Every, FitConfig
+from samebits.lockstep.problem.function_objective import FunctionObjective
 
 ROWS = np.arange(12.0)
 

@@ -13,16 +13,16 @@ import pytest
 from tests.lockstep.objectives import Net, run
 
 from samebits.core.seeds import rng_for
-from samebits.lockstep.attempt import digest_of_state
-from samebits.lockstep.config import FitConfig
-from samebits.lockstep.layout import make_layout
-from samebits.lockstep.meeting import Share
-from samebits.lockstep.memory import Sizes, State, create_memory, map_memory
-from samebits.lockstep.messages import Failed
-from samebits.lockstep.moves import Moves, roots_of
-from samebits.lockstep.order import Order
-from samebits.lockstep.step import Stepper
-from samebits.lockstep.tree import Split, merges, shards_of, split, validation_of
+from samebits.lockstep.exchange.exchange_plan import Moves, roots_of
+from samebits.lockstep.exchange.memory import Sizes, State, create_memory, map_memory
+from samebits.lockstep.exchange.rendezvous import Share
+from samebits.lockstep.exchange.tree import Split, merges, shards_of, split, validation_of
+from samebits.lockstep.parent.attempts import digest_of_state
+from samebits.lockstep.problem.config import FitConfig
+from samebits.lockstep.problem.layout import make_layout
+from samebits.lockstep.worker.assignment import Order
+from samebits.lockstep.worker.messages import Failed
+from samebits.lockstep.worker.step import Stepper
 
 STEPS = 3
 

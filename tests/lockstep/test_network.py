@@ -13,7 +13,7 @@ from tests import netns
 from tests.lockstep import rank_main
 from tests.lockstep.launch import endings, start_fit
 
-from samebits.lockstep.checkpoint import steps_in
+from samebits.lockstep.parent.checkpoints import steps_in
 
 pytest.importorskip("torch")
 

@@ -14,9 +14,9 @@ import pytest
 from tests.lockstep import rank_main
 from tests.lockstep.launch import endings, start_fit, torchrun
 
-from samebits.core.ranks import find_ranks, ranks_for
 from samebits.errors import ConfigError
-from samebits.lockstep.checkpoint import steps_in
+from samebits.lockstep.parent.checkpoints import steps_in
+from samebits.machine.ranks import find_ranks, ranks_for
 
 pytest.importorskip("torch")
 MUON = {"net": {}, "optimizer": "muon"}

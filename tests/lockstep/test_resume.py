@@ -14,11 +14,12 @@ from safetensors.numpy import load_file
 from tests.lockstep.objectives import Net, Recorder, run
 
 from samebits.errors import EnvironmentMismatch, OutputFailed, PlanMismatch
-from samebits.lockstep import checkpoint, tensor_file
-from samebits.lockstep.checkpoint import steps_in
-from samebits.lockstep.config import Every
-from samebits.lockstep.events import CheckpointSaved, FitStarted, StepDone
-from samebits.lockstep.train import FitResult
+from samebits.lockstep.parent import checkpoints as checkpoint
+from samebits.lockstep.parent import tensor_file
+from samebits.lockstep.parent.checkpoints import steps_in
+from samebits.lockstep.parent.events import CheckpointSaved, FitStarted, StepDone
+from samebits.lockstep.parent.train import FitResult
+from samebits.lockstep.problem.config import Every
 
 EACH_STEP = Every(steps=1, seconds=0, keep=100)
 SETTINGS: dict[str, Any] = {"optimizer": "muon", "schedule": "cosine", "plateau": 1}
@@ -154,8 +155,8 @@ def test_more_steps_go_on_where_they_change_nothing_done(tmp_path: Path) -> None
 
 def test_starting_over_throws_checkpoints_away(tmp_path: Path) -> None:
     from samebits.core.place import Place
-    from samebits.lockstep.config import FitConfig
-    from samebits.lockstep.train import train
+    from samebits.lockstep.parent.train import train
+    from samebits.lockstep.problem.config import FitConfig
 
     run(steps=3, folder=tmp_path)
     (tmp_path / "notes.txt").write_text("mine")

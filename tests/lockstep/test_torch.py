@@ -10,8 +10,8 @@ import pytest
 
 import samebits
 from samebits.errors import ConfigError
-from samebits.lockstep.arrays import ArrayBatches
-from samebits.lockstep.torch_objective import TorchObjective
+from samebits.lockstep.problem.arrays import ArrayBatches
+from samebits.lockstep.problem.torch_objective import TorchObjective
 
 torch = pytest.importorskip("torch")
 ROWS = 48

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samebits.errors import ConfigError
-from samebits.lockstep.config import FitConfig
-from samebits.lockstep.layout import CHUNK, make_layout
-from samebits.lockstep.muon import matrices_of, share_matrices
-from samebits.lockstep.objective import TensorSpec
-from samebits.lockstep.optimizer import share_of
-from samebits.lockstep.tree import fold, merges, owner_of, shards_of, slice_of, split
+from samebits.lockstep.exchange.tree import fold, merges, owner_of, shards_of, slice_of, split
+from samebits.lockstep.problem.config import FitConfig
+from samebits.lockstep.problem.layout import CHUNK, make_layout
+from samebits.lockstep.problem.objective import TensorSpec
+from samebits.lockstep.worker.optimizers.muon import matrices_of, share_matrices
+from samebits.lockstep.worker.optimizers.update import share_of
 
 SHARDS = st.integers(1, 70)
 

@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from samebits.errors import ConfigError
-from samebits.kernels import lockstep as kernel
-from samebits.lockstep.config import FitConfig
-from samebits.lockstep.layout import CHUNK
-from samebits.lockstep.muon import POLYNOMIALS, orthogonalise
-from samebits.lockstep.objective import Floats
-from samebits.lockstep.schedule import Progress, after_validation, rate, same_rates
-from samebits.lockstep.tree import merges
+from samebits.kernels.lockstep import steps as kernel
+from samebits.lockstep.exchange.tree import merges
+from samebits.lockstep.problem.config import FitConfig
+from samebits.lockstep.problem.layout import CHUNK
+from samebits.lockstep.problem.objective import Floats
+from samebits.lockstep.problem.schedule import Progress, after_validation, rate, same_rates
+from samebits.lockstep.worker.optimizers.muon import POLYNOMIALS, orthogonalise
 
 SIZE = 3 * CHUNK
 LR, BETA1, BETA2, EPS, DECAY = 3e-3, 0.9, 0.99, 1e-8, 0.1

@@ -1,6 +1,6 @@
 """Hash seeds, locale and the folder a command starts in leave no trace in the charset models.
 
-Executors and worker counts are in ``tests/jobs/charset/test_job.py``.
+Executors and worker counts are in ``tests/charset/test_job.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SAMPLES = Path(samebits.__file__).parent / "samples"
 TRAIN = """
 import sys
 import samebits
-from samebits.jobs.charset.job import CharsetConfig
+from samebits.charset.config import CharsetConfig
 config = CharsetConfig(inputs=(sys.argv[1],), languages=("ar", "de", "he", "ja", "sr", "vi"), unit="line")
 print(samebits.run("charset", config, output=sys.argv[2]).artifact_digest)
 """

@@ -20,7 +20,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import cut
 from samebits.errors import ConfigError
 from samebits.executors import CLUSTERS, ExecutorOptions, make_executor
-from samebits.executors.cluster import look
+from samebits.executors.cluster.workers import look
 from samebits.jobs import JOBS, get_job
 
 PLACES = [("threads", 2), ("processes", 2), ("dask", 1), ("dask", 2), ("ray", 1), ("ray", 2)]
@@ -89,7 +89,7 @@ def test_every_map_job_gives_the_serial_bits_everywhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["2"])  # more numbers of them: tests/jobs/lm, tests/jobs/graph
+@pytest.mark.parametrize("workers", ["2"])  # more numbers of them: tests/lm, tests/graph
 @pytest.mark.parametrize("job", TRAINING)
 def test_training_gives_the_bits_of_one_worker(job: str, workers: str, inputs: Path, tmp_path: Path) -> None:
     reference, config = reference_of(job, inputs), SMALL_JOBS[job].config(inputs)

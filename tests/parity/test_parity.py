@@ -16,8 +16,8 @@ from samebits import checks
 from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
-from samebits.data.corpus import CELL_BYTES
-from samebits.jobs.count import CountConfig
+from samebits.count.config import CountConfig
+from samebits.data.inputs.corpus import CELL_BYTES
 from samebits.testing import FailingExecutor, ShuffledExecutor
 
 SAMPLES = Path(__file__).resolve().parents[2] / "src" / "samebits" / "samples"
@@ -30,7 +30,7 @@ import os, signal, sys
 from samebits.api import run
 from samebits.core.events import ShardDone
 from samebits.core.options import RunOptions
-from samebits.jobs.count import CountConfig
+from samebits.count.config import CountConfig
 seen = []
 def die(event):
     if isinstance(event, ShardDone) and not event.resumed:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.jobs.tokens.conftest import dirty_bytes
+from tests.tokens.conftest import dirty_bytes
 
 from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
-from samebits.jobs.tokens import TokenizerConfig, TokensConfig
 from samebits.testing import ShuffledExecutor
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
 SETTINGS: dict[str, Any] = {
     "val_ratio": 0.2,

@@ -19,7 +19,7 @@ from samebits.core.config import make_config
 from samebits.core.options import RunOptions
 from samebits.data.artifact import open_artifact
 from samebits.jobs import get_job
-from samebits.lockstep.checkpoint import steps_in
+from samebits.lockstep.parent.checkpoints import steps_in
 
 pytest.importorskip("torch")
 LM = ["lm", "train", "book.txt", "--preset", "tiny", "--block", "16", "--dim", "32", "--batch", "8"]

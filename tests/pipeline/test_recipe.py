@@ -9,7 +9,7 @@ import pytest
 
 from samebits.errors import ConfigError
 from samebits.jobs import JOBS, get_job
-from samebits.jobs.pipeline.recipe import COMMANDS, parse_recipe, with_settings
+from samebits.pipeline.recipe import COMMANDS, parse_recipe, with_settings
 
 
 def parse(stages: dict[str, dict[str, Any]], folder: Path) -> Any:

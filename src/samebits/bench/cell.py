@@ -70,7 +70,7 @@ def _launcher(cell: Cell) -> list[str]:
 
 def _main() -> None:
     """Run the request in the file that is named; prints the record, or fails with the error's words."""
-    from samebits.executors.caps import cap_threads, keep_freed_memory
+    from samebits.machine.caps import cap_threads, keep_freed_memory
 
     cap_threads()
     keep_freed_memory()

@@ -19,8 +19,8 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
-from samebits.core.ranks import find_ranks
 from samebits.errors import ConfigError, SamebitsError
+from samebits.machine.ranks import find_ranks
 
 __all__ = ["COMMANDS", "cli", "run"]
 
@@ -29,29 +29,35 @@ GIVE_WAY_SECONDS = 3.0  # longer than ranks need to meet the same error one afte
 
 # name -> (where it is, one line of help). Nothing is imported before its command is used.
 COMMANDS = {
-    "count": ("samebits.cli.count:command", "count words or character n-grams of a corpus"),
+    "count": ("samebits.count.command:command", "count words or character n-grams of a corpus"),
     "tokens": (
-        "samebits.cli.tokens:group",
+        "samebits.tokens.command:group",
         "turn text into memory-mapped tokens; train tokenizers; look inside",
     ),
     "charset": (
-        "samebits.cli.charset:group",
+        "samebits.charset.command:group",
         "train encoding models; detect and convert encodings; export to chardet",
     ),
-    "langid": ("samebits.cli.langid:group", "train a language identifier, predict, clean labelled data"),
-    "lm": ("samebits.cli.lm:group", "train a small GPT on every core; sample, evaluate, export"),
-    "pipeline": ("samebits.cli.pipeline:group", "run a recipe of several jobs; redo only what changed"),
+    "langid": ("samebits.langid.command:group", "train a language identifier, predict, clean labelled data"),
+    "lm": ("samebits.lm.command:group", "train a small GPT on every core; sample, evaluate, export"),
+    "pipeline": ("samebits.pipeline.command:group", "run a recipe of several jobs; redo only what changed"),
     "graph": (
-        "samebits.cli.graph:group",
+        "samebits.graph.command:group",
         "certified graph edit distances; models that turn text into graphs",
     ),
-    "plan": ("samebits.cli.plan:command", "show what a job would do, and the digest of that plan"),
-    "verify": ("samebits.cli.verify:command", "check an artifact, compare two, or run shards again"),
-    "report": ("samebits.cli.report:command", "make one page with pictures from runs and measurements"),
-    "bench": ("samebits.cli.bench:group", "prove parity and measure speed-up"),
-    "doctor": ("samebits.cli.doctor:command", "show cores, thread caps, kernels and extras; run a self-test"),
-    "demo": ("samebits.cli.demo:command", "see it work on the sample texts inside the package"),
-    "completion": ("samebits.cli.completion:command", "print the completion script for your shell"),
+    "plan": ("samebits.cli.commands.plan:command", "show what a job would do, and the digest of that plan"),
+    "verify": ("samebits.cli.commands.verify:command", "check an artifact, compare two, or run shards again"),
+    "report": (
+        "samebits.cli.commands.report:command",
+        "make one page with pictures from runs and measurements",
+    ),
+    "bench": ("samebits.cli.commands.bench:group", "prove parity and measure speed-up"),
+    "doctor": (
+        "samebits.cli.commands.doctor:command",
+        "show cores, thread caps, kernels and extras; run a self-test",
+    ),
+    "demo": ("samebits.cli.commands.demo:command", "see it work on the sample texts inside the package"),
+    "completion": ("samebits.cli.commands.completion:command", "print the completion script for your shell"),
 }
 
 

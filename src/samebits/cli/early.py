@@ -23,7 +23,7 @@ def begin_early(arguments: Sequence[str]) -> None:
     import hashlib
     from pathlib import Path
 
-    from samebits.core import early
+    from samebits.machine import early_start as early
 
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
@@ -43,7 +43,7 @@ def _load(document: bytes) -> Any:
     """Build the tables and make the first call, which builds more of them (20 ms) and sizes the library's thread pool."""
     from fastokens._native import Tokenizer
 
-    from samebits.core.one_cpu import one_cpu
+    from samebits.machine.one_cpu import one_cpu
 
     library = Tokenizer.from_json_str(document.decode())
     with one_cpu():

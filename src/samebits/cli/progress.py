@@ -11,7 +11,7 @@ import click
 from samebits.core import clock
 from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
 from samebits.core.units import show_size
-from samebits.data.memory import memory_of_all
+from samebits.machine.memory import memory_of_all
 
 __all__ = ["Progress", "make_progress"]
 

@@ -36,7 +36,7 @@ from samebits.core.store import NoStore, PartStore
 from samebits.errors import NotDeterministic, SamebitsError, ShardFailed, WorkerLost
 
 if TYPE_CHECKING:
-    from samebits.core.reduce import Reducer
+    from samebits.core.fold import Reducer
 
 __all__ = ["Engine"]
 
@@ -103,7 +103,7 @@ class Engine:
         the bracketing is given by ``fan_in`` alone, so it belongs in Config. It needs a reducer whose accumulator
         is also a valid part.
         """
-        from samebits.core.reduce import fold_all  # most stages fold their parts themselves
+        from samebits.core.fold import fold_all  # most stages fold their parts themselves
 
         parts = (part for _, part in self.map_ordered(stage, task, shards, state=state))
         if fan_in == 1:

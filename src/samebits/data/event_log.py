@@ -12,7 +12,7 @@ from typing import Any
 from samebits.core import clock
 from samebits.core.events import Event
 from samebits.data.files import writing
-from samebits.data.memory import memory_of_all
+from samebits.machine.memory import memory_of_all
 
 __all__ = ["EventLog", "event_line"]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from samebits.data.beside import Beside
+from samebits.data.background import Beside
 from samebits.errors import OutputFailed
 
 __all__ = ["no_room_is_named", "remove_tree", "sync_all", "sync_folder", "write_atomic", "writing"]

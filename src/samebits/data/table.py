@@ -42,7 +42,7 @@ def write_counts(out: ArtifactWriter, name: str, ranked: Ranked, *, key: str) ->
         rows = ranked.top(len(ranked.order))
         write_table(out, name, {key: [ngram for ngram, _ in rows], "count": ranked.counts[ranked.order]})
         return
-    from samebits.kernels.countlines import count_lines
+    from samebits.kernels.text.countlines import count_lines
 
     data = count_lines(ranked.keys, ranked.offsets, ranked.counts, ranked.order, key.encode(), b"count")
     out.write_bytes(name, data.tobytes())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from samebits.core.seeds import key_for
 from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import ArtifactCorrupt, ConfigError, did_you_mean
-from samebits.kernels.tokens_order import permute
+from samebits.kernels.tokens.order import permute
 
 __all__ = ["STORE_FORMAT", "TokenStore", "epoch_order"]
 

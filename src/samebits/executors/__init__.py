@@ -23,8 +23,8 @@ EXECUTORS = {
     "processes": "samebits.executors.processes:ProcessesExecutor",
     "lockstep": "samebits.executors.lockstep:LockstepExecutor",
     "torchrun": "samebits.executors.lockstep:make_torchrun_executor",
-    "dask": "samebits.executors.dask:DaskExecutor",
-    "ray": "samebits.executors.ray:RayExecutor",
+    "dask": "samebits.executors.cluster.dask:DaskExecutor",
+    "ray": "samebits.executors.cluster.ray:RayExecutor",
 }
 CLUSTERS = ("dask", "ray")  # those that may have an address
 

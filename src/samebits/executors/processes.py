@@ -28,13 +28,13 @@ from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.errors import ConfigError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.board import IDLE, Board, Seat
-from samebits.executors.caps import THREAD_CAPS
-from samebits.executors.memory import peak_of
-from samebits.executors.parcel import Parcel, load_once, store, unwrap, wrap
+from samebits.executors.liveness import IDLE, Board, Seat
+from samebits.executors.messages import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
-from samebits.executors.signals import interrupts_blocked, kill
 from samebits.executors.worker import failed, run_shard
+from samebits.machine.caps import THREAD_CAPS
+from samebits.machine.peak_memory import peak_of
+from samebits.machine.signals import interrupts_blocked, kill
 
 __all__ = ["ProcessesExecutor"]
 

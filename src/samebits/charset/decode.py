@@ -1,0 +1,213 @@
+"""charset_decode: files of unknown encoding to rows of UTF-8 text, with a table that says what was found in each file.
+
+The step between raw bytes and every job that reads text. A row is a line that is not blank. Its label is the name of
+the folder the file lies in (noisy, as folders are), the language of the best model, or none. A file whose encoding is
+unclear gives no rows and is counted as bad; bytes that the encoding cannot read become U+FFFD and are counted.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from samebits.charset.codec import canonical_name
+from samebits.charset.detection.detect import MAX_BYTES, Detection, detect_with
+from samebits.charset.detection.model import CharsetModel, default_model
+from samebits.charset.training.slices import language_of
+from samebits.core.config import config_digest, option
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard
+from samebits.data.artifact import ArtifactWriter, open_artifact
+from samebits.data.files import writing
+from samebits.data.inputs.corpus import Corpus, Source, open_corpus
+from samebits.data.readers.streams import BrokenStream, decompressed
+from samebits.errors import ConfigError
+
+__all__ = ["JOB", "DecodeConfig"]
+
+#: One shard a file: an encoding is a property of the whole file, and most are small.
+WHOLE_FILE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeConfig:
+    """What to decode, and what becomes of it."""
+
+    inputs: tuple[str, ...] = option((), help="files, folders, globs, or -", location=True)
+    model: str = option(
+        "", help="trained models; none takes the package's own", short="-m", location=True, metavar="DIR"
+    )
+    label: Literal["folder", "detected", "none"] = option(
+        "folder", help="label of a row: its file's folder, the detected language, or none"
+    )
+    min_confidence: float = option(0.2, help="leave files out whose encoding is less certain")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_confidence <= 1:
+            raise ConfigError(f"--min-confidence is {self.min_confidence}", hint="use a number from 0 to 1")
+
+
+class _Decoded(NamedTuple):
+    text: str
+    undecodable: int
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeShard:
+    """The task: one file."""
+
+    config: DecodeConfig
+
+    def __call__(self, shard: Shard, state: tuple[Corpus, CharsetModel], /) -> dict[str, Any]:
+        """Return the rows as JSON lines and the file's entry in the table."""
+        corpus, model = state
+        source = corpus.sources[shard.source]
+        try:
+            data = _read(source)
+        except BrokenStream as error:
+            return _unusable(source, None, str(error))
+        # A broken byte far down must not make another encoding of the whole file: the head decides, the rest is counted.
+        found = detect_with(model, data[:MAX_BYTES])
+        if found.encoding is None or found.confidence < self.config.min_confidence:
+            guess = f"{found.encoding} at {found.confidence:.2f}" if found.encoding else "no candidate"
+            return _unusable(source, found, f"the encoding is unclear: {guess}")
+        text, undecodable = _decode(data, found.encoding)
+        lines = text.removeprefix("\ufeff").splitlines()
+        label = self._label(source, found)
+        rows = [{"text": line, **label, "file": source.name} for line in lines if line.strip()]
+        return {
+            "rows": msgspec.json.Encoder().encode_lines(rows),
+            "file": _entry(source, found, rows=len(rows), undecodable=undecodable),
+            "bad": [],
+            "num_lines": len(lines),
+        }
+
+    def _label(self, source: Source, found: Detection) -> dict[str, str]:
+        if self.config.label == "none":
+            return {}
+        return {"lang": language_of(source) if self.config.label == "folder" else found.language}
+
+
+def _read(source: Source) -> bytes:
+    with source.open() as file:
+        if source.compression:
+            return b"".join(decompressed(file, source.compression))
+        return file.read(0, source.size).tobytes()
+
+
+def _mark_lost(error: UnicodeError) -> tuple[str, int]:
+    """Stand one lone surrogate for each undecodable byte: no codec makes them, so they can be counted after."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("samebits.mark_lost", _mark_lost)
+_LOST = re.compile("[\udc00-\udcff]")
+
+
+def _decode(data: bytes, encoding: str) -> _Decoded:
+    """Decode all of a file; count the bytes no character stands for."""
+    codec = canonical_name(encoding)
+    try:
+        return _Decoded(data.decode(codec), 0)
+    except UnicodeDecodeError:
+        return _Decoded(*_LOST.subn("\ufffd", data.decode(codec, "samebits.mark_lost")))
+
+
+def _unusable(source: Source, found: Detection | None, reason: str) -> dict[str, Any]:
+    return {
+        "rows": b"",
+        "file": _entry(source, found, rows=0, undecodable=0),
+        "bad": [{"line": None, "offset": 0, "reason": reason}],
+        "num_lines": 1,
+    }
+
+
+def _entry(source: Source, found: Detection | None, *, rows: int, undecodable: int) -> dict[str, Any]:
+    return {
+        "file": source.name,
+        "bytes": source.size,
+        "encoding": found.encoding if found else None,
+        "confidence": round(found.confidence, 6) if found else 0.0,
+        "language": (found.language or None) if found else None,
+        "rows": rows,
+        "undecodable_bytes": undecodable,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeJob:
+    """Detect, decode, write in the order of the files."""
+
+    name: str = "charset_decode"
+    version: int = 1
+    summary: str = "decode files of unknown encoding to rows of text"
+    Config: type[DecodeConfig] = DecodeConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 200_000_000
+    floating: bool = (
+        True  # confidences are shares of exp(); its last bit is the business of the CPU's library
+    )
+
+    def plan(self, config: DecodeConfig) -> Plan:
+        """One shard a file; the model is part of the input."""
+        corpus = open_corpus(config.inputs, format="txt", cell_bytes=WHOLE_FILE)
+        model, digest = _model(config.model)
+        return Plan(
+            self.name,
+            self.version,
+            0,
+            config_digest(config),
+            digest_of([corpus.digest, digest]),
+            corpus.names,
+            corpus.shards(),
+            (corpus, model),
+        )
+
+    def run(self, plan: Plan, config: DecodeConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Write ``rows.jsonl`` and ``files.jsonl``; every file is in the table, empty ones too."""
+        encode = msgspec.json.Encoder().encode
+        corpus: Corpus = plan.inputs[0]
+        table = [_entry(source, None, rows=0, undecodable=0) for source in corpus.sources]
+        with writing(out.output), out.open("rows.jsonl") as rows:
+            for shard, part in engine.map_ordered(
+                "decode", DecodeShard(config), plan.shards, state=plan.inputs
+            ):
+                out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+                rows.write(part["rows"])
+                table[shard.source] = part["file"]
+            out.bad_rows.check()
+        out.write_bytes("files.jsonl", b"".join(encode(entry) + b"\n" for entry in table))
+        summary = _summary(table)
+        out.write_json("summary.json", summary)
+        return summary
+
+
+def _model(folder: str) -> tuple[CharsetModel, str]:
+    if folder:
+        return CharsetModel.load(folder), open_artifact(folder, job="charset").digest
+    model = default_model()
+    tables = [model.ptr, model.index, model.counts]
+    return model, digest_of([[list(pair) for pair in model.pairs], *tables])
+
+
+def _summary(table: list[dict[str, Any]]) -> dict[str, Any]:
+    encodings: dict[str, int] = {}
+    for entry in table:
+        name = entry["encoding"] or ("empty" if not entry["bytes"] else "unknown")
+        encodings[name] = encodings.get(name, 0) + 1
+    return {
+        "files": len(table),
+        "bytes": sum(entry["bytes"] for entry in table),
+        "rows": sum(entry["rows"] for entry in table),
+        "undecodable_bytes": sum(entry["undecodable_bytes"] for entry in table),
+        "encodings": dict(sorted(encodings.items())),
+    }
+
+
+JOB = DecodeJob()

@@ -1,0 +1,1 @@
+"""Using a model: find the encoding of bytes, and judge how well that works."""

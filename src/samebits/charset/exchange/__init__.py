@@ -1,0 +1,1 @@
+"""Models for and from other programs, and the difference of two models."""

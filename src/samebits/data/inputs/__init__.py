@@ -1,0 +1,1 @@
+"""The inputs of a run: which files, fetched from where, read in which blocks, cut where."""

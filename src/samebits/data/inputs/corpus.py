@@ -1,0 +1,269 @@
+"""The inputs of a run: which files, in which order, with which bytes, and where they may be cut.
+
+A ``Corpus`` is made once, in the driver, before the plan. It is frozen and picklable; tasks get it as their state
+and read one shard of it with ``samebits.data.readers.rows.iter_rows``. Its digest covers names, sizes and contents, and
+neither folders, times nor how it is cut, so the same data elsewhere is the same corpus.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.plan import ShardTable
+from samebits.data.inputs.blocks import READ_BYTES, VerifiedFile, hash_blocks
+from samebits.data.inputs.formats import DELIMITERS
+from samebits.data.inputs.listing import Found, list_inputs
+from samebits.data.inputs.reading import read_each
+from samebits.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from samebits.data.readers.csv_rows import CsvStates
+
+__all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
+
+# The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
+CELL_BYTES = 8 << 20
+SPAN_BYTES = 8 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One input file.
+
+    Attributes:
+        name: Relative to the argument it came from; safe to store.
+        path: Where it is on this machine; never stored in a result.
+        origin: What to call it in messages.
+        size: Bytes on disk.
+        format: One of ``samebits.data.inputs.formats.FORMATS``.
+        compression: ``"gz"``, ``"zst"`` or empty.
+        blocks: xxh3-128 digests of its blocks, one after the other.
+        states: State of the record automaton at the start of each block (CSV and TSV that can be cut).
+        row_group_bytes: Size of each row group (Parquet only).
+    """
+
+    name: str
+    path: str
+    origin: str
+    size: int
+    format: str
+    compression: str
+    blocks: bytes
+    states: bytes = b""
+    row_group_bytes: tuple[int, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The content as one sha256, over the digests of the blocks."""
+        return hashlib.sha256(self.blocks).hexdigest()
+
+    def open(self) -> VerifiedFile:
+        """Open it for reading; every byte read is checked against ``blocks``.
+
+        On another machine than the one that planned, a fetched file is not in the cache yet: it is fetched there too.
+        """
+        path = self.path
+        if "://" in self.origin and not Path(path).exists():
+            from samebits.data.inputs.fetch import fetch_urls  # brings the network libraries
+
+            path = fetch_urls([self.origin])[self.origin][0][1]
+        return VerifiedFile(path, size=self.size, blocks=self.blocks, origin=self.origin)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All sources of a run, in order.
+
+    Attributes:
+        sources: The files.
+        cell_bytes: Where line files are cut: at each multiple of this.
+        notes: Sentences for the user about what was left out.
+    """
+
+    sources: tuple[Source, ...]
+    cell_bytes: int = CELL_BYTES
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sources' names, in order; one name may occur twice."""
+        return tuple(source.name for source in self.sources)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes on disk of all sources."""
+        return sum(source.size for source in self.sources)
+
+    @property
+    def files(self) -> tuple[tuple[str, int], ...]:
+        """Path and size of each source that workers must find on their disks; fetched ones they can fetch again."""
+        return tuple((source.path, source.size) for source in self.sources if "://" not in source.origin)
+
+    @cached_property
+    def digest(self) -> str:
+        """What the corpus holds: sha256 over name, size and content of each source, in order."""
+        total = hashlib.sha256()
+        for source in self.sources:
+            name = source.name.encode()
+            total.update(b"%d:%b%d:%b" % (len(name), name, source.size, bytes.fromhex(source.digest)))
+        return total.hexdigest()
+
+    def shards(self) -> ShardTable:
+        """Cut every source; an empty file gives no shard.
+
+        Line files are cut on a byte grid, a line belonging to the cell that holds its first byte. Parquet is cut
+        between row groups, compressed files not at all.
+        """
+        ranges = [_cells(source, self.cell_bytes) for source in self.sources]
+        lengths = [len(starts) for starts, _ in ranges]
+        return ShardTable.from_ranges(
+            source=np.repeat(np.arange(len(ranges), dtype=np.int64), lengths),
+            start=_joined([starts for starts, _ in ranges]),
+            stop=_joined([stops for _, stops in ranges]),
+        )
+
+
+def open_corpus(
+    inputs: Sequence[str],
+    *,
+    format: str = "auto",  # noqa: A002  # the flag's own name
+    cell_bytes: int = CELL_BYTES,
+) -> Corpus:
+    """List, fetch and hash the inputs.
+
+    Args:
+        inputs: Files, folders, globs, ``-`` for standard input, or URLs known to fsspec.
+        format: One of ``FORMATS``, or ``auto``: by suffix (standard input is then plain text).
+        cell_bytes: Size of a shard of a line file.
+
+    Raises:
+        ConfigError: No inputs, an unknown format, or cells of less than one byte.
+        InputError: An input that cannot be used.
+    """
+    if cell_bytes < 1:
+        raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
+    listing = list_inputs(inputs, format_name=format)
+    spans = [_spans(found) for found in listing.files]
+    here = os.getcwd()  # noqa: PTH109 - asked once: 20 µs a file otherwise
+    parts = iter(read_each(_hash, chain.from_iterable(spans)))
+    sources = tuple(
+        _source(found, list(islice(parts, len(own))), here)
+        for found, own in zip(listing.files, spans, strict=True)
+    )
+    packed = sum(1 for source in sources if source.compression)
+    note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
+    return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
+
+
+class _Span(NamedTuple):
+    """Some blocks of a file, hashed by one thread; the last span of a file reads to its end."""
+
+    found: Found
+    start: int
+    num_bytes: int | None
+
+
+def _spans(found: Found) -> list[_Span]:
+    """Cut a large file for several threads; one whose records need an automaton is read in one go."""
+    try:
+        size = Path(found.path).stat().st_size
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
+    if _cuts_records(found) or size <= SPAN_BYTES:
+        return [_Span(found, 0, None)]
+    starts = range(0, size, SPAN_BYTES)
+    return [_Span(found, at, SPAN_BYTES if at + SPAN_BYTES < size else None) for at in starts]
+
+
+def _cuts_records(found: Found) -> bool:
+    return found.kind.format in DELIMITERS and not found.kind.compression
+
+
+def _states_of(found: Found) -> CsvStates | None:
+    if not _cuts_records(found):
+        return None
+    from samebits.data.readers.csv_rows import CsvStates
+
+    return CsvStates(DELIMITERS[found.kind.format])
+
+
+def _hash(span: _Span) -> tuple[int, bytes, bytes]:
+    """Read a span once: its size, the digests of its blocks, and the states needed to cut it."""
+    found = span.found
+    digests = []
+    size = 0
+    states = _states_of(found)
+    try:
+        with Path(found.path).open("rb", buffering=0) as file:
+            file.seek(span.start)
+            for block, digest in hash_blocks(file, num_bytes=span.num_bytes):
+                size += len(block)
+                digests.append(digest)
+                if states is not None:
+                    states.add(block)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
+    if span.num_bytes not in (None, size):
+        raise InputError("the input became shorter while it was read", path=found.origin)
+    return size, b"".join(digests), bytes(states) if states is not None else b""
+
+
+def _source(found: Found, parts: Sequence[tuple[int, bytes, bytes]], here: str) -> Source:
+    """Join what was read of one file."""
+    source = Source(
+        found.name,
+        # absolute, because workers start in other folders; pathlib would rewrite odd names
+        os.path.normpath(os.path.join(here, found.path)),  # noqa: PTH118
+        found.origin,
+        sum(size for size, _, _ in parts),
+        found.kind.format,
+        found.kind.compression,
+        blocks=b"".join(blocks for _, blocks, _ in parts),
+        states=parts[0][2],
+    )
+    return _with_row_groups(source) if source.format == "parquet" else source
+
+
+def _with_row_groups(source: Source) -> Source:
+    from samebits.data.readers.parquet_rows import row_group_sizes
+
+    with source.open() as file:
+        return replace(source, row_group_bytes=row_group_sizes(file))
+
+
+def _cells(source: Source, cell_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return starts and stops of a source's shards."""
+    if source.format == "parquet":
+        starts = _row_group_starts(source.row_group_bytes, cell_bytes)
+        return starts, np.append(starts[1:], len(source.row_group_bytes))[: len(starts)]
+    if source.compression or source.size <= cell_bytes:
+        whole = np.array([source.size] if source.size else [], dtype=np.int64)
+        return np.zeros_like(whole), whole
+    starts = np.arange(0, source.size, cell_bytes, dtype=np.int64)
+    return starts, np.minimum(starts + cell_bytes, source.size)
+
+
+def _row_group_starts(sizes: Sequence[int], cell_bytes: int) -> NDArray[np.int64]:
+    """Join consecutive row groups until they reach the size of a cell."""
+    starts = []
+    room = 0
+    for number, size in enumerate(sizes):
+        if room <= 0:
+            starts.append(number)
+            room = cell_bytes
+        room -= size
+    return np.array(starts, dtype=np.int64)
+
+
+def _joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""From bytes of a shard to rows: one file a format."""

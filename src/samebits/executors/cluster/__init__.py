@@ -1,0 +1,1 @@
+"""Clusters: Dask and Ray, and what they share."""

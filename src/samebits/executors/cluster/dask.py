@@ -1,0 +1,375 @@
+"""Tasks on a Dask cluster: one at an address, or one started here with worker processes of its own.
+
+Dask keeps the order of nothing and repeats what it likes; the engine does not mind. Its own retries are off (a cluster
+at an address may allow some: they repeat a pure function, so they cost time alone). Task and state are scattered to all
+workers once and fetched by newcomers from their peers; if every copy was lost, the next shard scatters them again.
+
+When a worker dies, Dask fails everything that was queued on it. Workers write down what they have in hand (``hands``), so
+that only those shards count as lost with it; the others only waited. Where no folder is shared, those submitted first, as
+many as the worker has threads, are taken to have been in its hands. Short shards share a task of Dask (``together``).
+
+A watch thread asks the scheduler once a second for the workers' last signs of life. A worker without any for
+``stall_timeout`` is taken out (killed, if it is ours); a scheduler that does not answer, or has no worker left, for as
+long ends the run with ClusterLost. Nothing is waited for without end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import count
+from typing import Any
+
+from samebits.core.executor import Handle, Outcome, Task
+from samebits.core.plan import Shard
+from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
+from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.grouping import Departures
+from samebits.executors.cluster.in_flight import Flight, Flights
+from samebits.executors.cluster.in_hand import shards_in_hand
+from samebits.executors.cluster.workers import (
+    Look,
+    check_looks,
+    clean_up,
+    look,
+    make_order,
+    packed_state,
+    tick,
+    work,
+)
+from samebits.executors.run_folder import RunFolder
+from samebits.machine.caps import THREAD_CAPS
+from samebits.machine.signals import interrupts_blocked, kill
+
+try:
+    dask: Any = import_module("dask")  # Any: its classes are typed, their constructors are not
+    distributed: Any = import_module("distributed")
+except ImportError as error:
+    raise MissingExtra("distributed", extra="dask", needed_for="-x dask") from error
+
+__all__ = ["DaskExecutor"]
+
+CONNECT_SECONDS = 20.0
+START_SECONDS = 60.0  # workers of ours may take so long to start again, on a machine that is very busy
+WATCH_SECONDS = 1.0
+SUBMIT_SECONDS = (
+    0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
+)
+SETTLE_SECONDS = (
+    0.05  # the failures of one dead worker come in one message; this is long enough to take them together
+)
+FREE_LOSSES = 10  # how often in a row, without a result, the state may be lost before shards are blamed
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
+VARIABLES = ("__DASK_PARENT_PID", "PYTHONHASHSEED")  # what Dask leaves in the environment of this process
+CONFIG = {
+    "distributed.scheduler.allowed-failures": 0,  # the engine counts losses itself
+    "distributed.worker.profile.enabled": False,  # a thread that looks at every stack, 100 times a second
+    "distributed.scheduler.active-memory-manager.start": False,  # it would drop copies of the state
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
+}
+
+
+@dataclass(slots=True, eq=False)
+class _Published:
+    """A value on the cluster; ``future`` is None until it is scattered, and after all copies were lost."""
+
+    key: str
+    data: bytes
+    future: Any = None
+
+
+class DaskExecutor:
+    """Shards as tasks of Dask."""
+
+    name = "dask"
+
+    def __init__(self, options: ExecutorOptions) -> None:
+        self._options = options
+        self._environment = dict(os.environ)
+        self._levels = {name: logging.getLogger(name).level for name in LOGGERS}
+        for name in LOGGERS:  # what they have to say is said by the errors of this run
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        self._run_folder = None if options.address else RunFolder()
+        self._cluster: Any = None
+        self._client: Any = None
+        self._keys = count(1)  # two threads take from it
+        self._futures: dict[str, Any] = {}
+        self._bare_losses = 0
+        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._closed = threading.Event()
+        self._order = make_order(options, self._run_folder.path if self._run_folder else None)
+        self._flights = Flights("Dask", options.address, self._order, self._published)
+        self._departures = Departures()
+        try:
+            self._connect()
+            self.workers = options.workers or self._num_threads()
+            self._check()
+        except BaseException:
+            self.close(cancel=True)
+            raise
+        for target in (self._send, self._collect, self._watch):
+            threading.Thread(target=target, name=f"samebits-dask-{target.__name__}", daemon=True).start()
+
+    def _connect(self) -> None:
+        address = self._options.address
+        scratch = {"temporary-directory": str(self._run_folder.path)} if self._run_folder else {}
+        with (
+            dask.config.set({**CONFIG, **scratch}),
+            interrupts_blocked(),
+        ):  # threads and processes made here take no Ctrl-C
+            try:
+                if not address:
+                    self._cluster = self._start_cluster()
+                self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
+                self._client.scheduler_comm.interval = SUBMIT_SECONDS
+            except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+                hint = "dask scheduler starts one and prints its address; docs/guides/cluster.md shows how"
+                raise ClusterLost(
+                    f"no Dask scheduler answers at {address or 'this machine'}: {error}", hint=hint
+                ) from error
+
+    def _start_cluster(self) -> Any:
+        assert self._run_folder is not None
+        return distributed.LocalCluster(
+            n_workers=self._options.workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # Dask always opens a port for it; this one takes no fixed number
+            memory_limit=0,  # how many workers fit is decided before they start
+            local_directory=str(self._run_folder.path),
+            silence_logs=logging.CRITICAL,
+            env=THREAD_CAPS,
+        )
+
+    def _identity(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._client.sync(
+            self._client.scheduler.identity, callback_timeout=CONNECT_SECONDS
+        )
+        return found
+
+    def _num_threads(self) -> int:
+        workers = self._identity()["workers"].values()
+        if not workers:
+            raise ClusterLost(
+                f"the Dask cluster at {self._options.address} has no workers",
+                hint="dask worker ADDRESS adds one",
+            )
+        return sum(int(worker["nthreads"]) for worker in workers)
+
+    def _check(self) -> None:
+        """Look at every worker before the first shard."""
+        try:
+            looks: dict[str, Look] = self._client.run(look, self._options.files)
+        except Exception as error:  # whatever a worker without samebits, or with another one, answers
+            raise ClusterLost(
+                f"a worker of the Dask cluster cannot run samebits: {type(error).__name__}: {error}",
+                hint="install samebits on every worker, in the same version",
+            ) from error
+        check_looks(self._order, looks)
+
+    def publish(self, state: Any) -> Handle:
+        """Pickle the state now; it is scattered with the first shard."""
+        return Handle(value=self._published(packed_state(state)))
+
+    def _published(self, data: bytes) -> _Published:
+        return _Published(f"{self._order.token}-{next(self._keys)}", data)
+
+    def _scattered(self, published: _Published) -> Any:
+        if published.future is None:
+            published.future = self._client.scatter(published.data, broadcast=True, hash=False)
+        return published.future
+
+    def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
+        """Queue the shard; whatever goes wrong shows in the future, not here."""
+        return self._flights.take_off(task, shard, handle.value, self._departures.add)
+
+    def _send(self) -> None:
+        for group in self._departures.groups():
+            try:
+                self._start(group)
+            except Exception as error:
+                for flight in group:
+                    self._flights.refused(flight, error)
+
+    def _start(self, group: tuple[Flight, ...]) -> None:
+        task, state = group[0].task, group[0].state
+        key = f"samebits-{self._order.token}-{next(self._keys)}"
+        shards = tuple(flight.shard for flight in group)
+        future = self._client.submit(
+            *(_run, task.key, state.key, self._scattered(task), self._scattered(state), shards),
+            key=key,
+            retries=0,
+            pure=False,
+            fifo_timeout=0,  # what is submitted first runs first, however close together
+        )
+        self._futures[key] = future
+        self._flights.put(key, group)
+        future.add_done_callback(self._finished.put)
+
+    def _collect(self) -> None:
+        """Bring answers home: all that have come in the meantime in one request."""
+        while (future := self._finished.get()) is not None:
+            batch = [future]
+            while not self._finished.empty() and (future := self._finished.get()) is not None:
+                batch.append(future)
+            if any(future.status == "error" for future in batch):
+                time.sleep(SETTLE_SECONDS)
+                while not self._finished.empty() and (future := self._finished.get()) is not None:
+                    batch.append(future)
+            self._land(batch)
+
+    def _land(self, batch: list[Any]) -> None:
+        finished = [future for future in batch if future.status == "finished"]
+        try:
+            answers = self._client.gather(finished, direct=self._cluster is not None)
+        except Exception:  # a worker died with an answer: one by one, so that it costs the others nothing
+            answers = [None] * len(finished)
+        for future, answer in zip(finished, answers, strict=True):
+            self._end(future, answer)
+        lost: dict[Any, dict[int, tuple[Flight, ...]]] = {}
+        for future in batch:
+            self._futures.pop(future.key, None)
+            error = future.exception() if future.status == "error" else None
+            if isinstance(error, distributed.KilledWorker):
+                groups = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
+                groups[int(future.key.rpartition("-")[2])] = self._flights.pop(future.key)
+            elif future.status != "finished":
+                self._end(future, None)
+        for (worker, threads), groups in lost.items():
+            self._blame(worker, threads, [groups[number] for number in sorted(groups)])
+
+    def _blame(self, worker: str, threads: int, groups: list[tuple[Flight, ...]]) -> None:
+        """Tell the shards a dead worker had in hand from those that only waited for it; groups are as submitted."""
+        self._departures.part()
+        hands = shards_in_hand(self._order.spool, lambda address: address == worker)
+        if hands is None:
+            hands = {flight.shard.index for group in groups[: max(1, threads)] for flight in group}
+        reason = f"the worker {worker} died"
+        for flight in (flight for group in groups for flight in group):
+            index = flight.shard.index if flight.shard.index in hands else None
+            flight.result.set_exception(WorkerLost(reason, shard=index, reason=reason))
+
+    def _end(self, future: Any, answers: list[bytes] | None) -> None:
+        """Land a group; answers that are not here are fetched, and Dask may be computing them a second time."""
+        group, error = self._flights.pop(future.key), None
+        try:
+            if group and answers is None:
+                answers = future.result(timeout=START_SECONDS)
+        except BaseException as caught:
+            error = caught
+        for number, flight in enumerate(group):
+            done = self._flights.land(flight, partial(_answer, answers, number, error), self._why_gone)
+            if done is not None:
+                self._bare_losses = 0
+                self._departures.learn(flight, done.seconds)
+
+    def _why_gone(self, flight: Flight, error: BaseException) -> SamebitsError:
+        """Explain a shard that Dask has cancelled or forgotten: the scheduler went, or all copies of its state."""
+        if self._client.status != "running":
+            self._flights.give_up("the connection to the scheduler broke")
+        if self._flights.lost is not None:
+            return self._flights.lost
+        self._departures.part()
+        if any(published.future is not None for published in (flight.task, flight.state)):
+            self._bare_losses += 1  # the first to hear of it
+        for published in (flight.task, flight.state):
+            published.future = None
+        blamed = flight.shard.index in self._hands_of_the_dead() or self._bare_losses > FREE_LOSSES
+        reason = "all workers died" if blamed else f"{type(error).__name__}: {error}"
+        index = flight.shard.index if blamed else None
+        return WorkerLost("the state of this shard was lost", shard=index, reason=reason)
+
+    def _hands_of_the_dead(self) -> set[int]:
+        try:
+            alive = self._identity()["workers"]
+        except Exception:
+            return set()
+        return shards_in_hand(self._order.spool, lambda address: address not in alive) or set()
+
+    def _watch(self) -> None:
+        """Look for workers and schedulers that show no sign of life; count ticks, because clocks differ."""
+        patience = self._options.stall_timeout
+        seen: dict[str, tuple[float, int]] = {}
+        silent = empty = 0
+        while not self._closed.wait(WATCH_SECONDS):
+            try:
+                workers = self._identity()["workers"]
+                silent = 0
+            except Exception:
+                silent += 1
+                if self._client.status != "running" or silent * CONNECT_SECONDS > patience:
+                    self._flights.give_up("the scheduler does not answer")
+                continue
+            empty = 0 if workers else empty + 1
+            if empty * WATCH_SECONDS > (patience if self._cluster is None else max(patience, START_SECONDS)):
+                self._flights.give_up("it has no workers")
+            ticks = {name: tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
+            for name, (_, missed) in ticks.items():
+                if missed * WATCH_SECONDS > patience:
+                    self._take_out(name)
+            seen = ticks
+
+    def _take_out(self, worker: str) -> None:
+        """Declare a worker dead: ours are killed, others taken out of the scheduler's list."""
+        for nanny in self._cluster.workers.values() if self._cluster is not None else ():
+            if nanny.worker_address == worker and nanny.process is not None:
+                kill(nanny.process.pid)
+                return
+        with suppress(Exception):
+            self._client.run_on_scheduler(_forget_worker, address=worker)
+
+    def recover(self, workers: int) -> None:
+        """Go on with fewer workers; Dask replaces lost ones itself."""
+        if workers < self.workers and self._cluster is not None:
+            self._cluster.scale(workers)
+        self.workers = workers
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Leave the cluster; one of ours is ended."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._departures.close()
+        self._finished.put(None)
+        with suppress(Exception):
+            if self._client is not None and cancel and self._flights.lost is None:
+                self._client.cancel(list(dict(self._futures).values()), force=True)
+        if self._cluster is not None:  # killed: a polite goodbye waits for stopped ones
+            for nanny in list(self._cluster.workers.values()):
+                nanny.close_gracefully()  # it starts no other
+                if nanny.process is not None and nanny.process.pid is not None:
+                    kill(nanny.process.pid)
+        for part in (self._client, self._cluster):
+            with suppress(Exception):
+                if part is not None:
+                    part.close(timeout=5)
+        for name, level in self._levels.items():
+            logging.getLogger(name).setLevel(level)
+        clean_up(self._order, self._environment, VARIABLES)
+        if self._run_folder is not None:
+            self._run_folder.remove()
+
+
+def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
+    worker = distributed.get_worker().address
+    return [work((task_key, lambda: task), (state_key, lambda: state), shard, worker) for shard in shards]
+
+
+def _answer(answers: list[bytes] | None, number: int, error: BaseException | None) -> bytes:
+    if answers is None:
+        raise error or LookupError("no answer")
+    return answers[number]
+
+
+async def _forget_worker(address: str, dask_scheduler: Any = None) -> None:
+    """Runs on the scheduler."""
+    await dask_scheduler.remove_worker(address=address, stimulus_id="samebits-stalled", close=False)

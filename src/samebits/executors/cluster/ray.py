@@ -1,0 +1,363 @@
+"""Tasks on a Ray cluster: one at an address (or ``auto``), or one started here.
+
+Each shard is one Ray task with Ray's retries off: when its worker or node dies, the task fails and the engine decides.
+Tasks that only waited run elsewhere, so a failed task always had its shard in hand. Task and state are put into Ray's
+object store once; a worker fetches and unpickles them once.
+
+Ray notices dead workers and nodes, but neither a stopped worker nor, for a minute, a dead head. So a thread in each
+worker sends a pulse to a small actor, and a watch thread here reads the pulses and knocks at the head's door once a
+second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
+Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so its shard, which it has written
+down (``hands``), is given up at the same moment, and what no living worker has in hand is submitted again.
+
+A cluster of ours gets a token of its own for Ray's authentication and keeps it in memory: nobody else on the machine can
+submit to it, and no file is written to the user's home. For a cluster at an address, Ray reads what the user has set up.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import tempfile
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from samebits.core.executor import Handle, Outcome, Task
+from samebits.core.plan import Shard
+from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
+from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.in_flight import Flight, Flights
+from samebits.executors.cluster.in_hand import shards_in_hand
+from samebits.executors.cluster.workers import (
+    Look,
+    check_looks,
+    clean_up,
+    look,
+    make_order,
+    packed_state,
+    tick,
+    work,
+)
+from samebits.executors.run_folder import RunFolder
+from samebits.machine.caps import THREAD_CAPS
+from samebits.machine.signals import interrupts_blocked
+
+try:
+    ray: Any = import_module("ray")  # Any: its types know nothing of actors
+    exceptions: Any = import_module("ray.exceptions")
+except ImportError as error:
+    raise MissingExtra("ray", extra="ray", needed_for="-x ray") from error
+
+__all__ = ["RayExecutor"]
+
+WATCH_SECONDS = 1.0
+PULSE_SECONDS = 1.0
+KNOCK_SECONDS = 2.0
+MOST_SILENT = 5  # knocks at a closed door; Ray itself would end this process after a minute
+LOOK_SECONDS = 60.0
+STORE_BYTES = 256 << 20  # of a cluster of ours: states and orders; large parts go through the spool
+LONGEST_PARENT = 20  # bytes; Ray adds some 65 to the folder of the run, and a socket's name may have 107
+DEATHS = (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError)
+AUTH = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+_token = secrets.token_hex(32)  # one for all clusters of this process: Ray reads it once
+
+
+class RayExecutor:
+    """Shards as tasks of Ray."""
+
+    name = "ray"
+
+    def __init__(self, options: ExecutorOptions) -> None:
+        if options.address.startswith("ray://"):
+            hint = "run the command on a machine of the cluster with --address auto or --address HOST:6379"
+            raise ConfigError(f"--address is {options.address!r}, an address of Ray Client", hint=hint)
+        self._options = options
+        self._environment = dict(os.environ)
+        self._joined = ray.is_initialized()  # by the user's own program: then it stays when this run ends
+        self._run_folder = None if options.address or self._joined else _short_folder()
+        self._num_keys = 0
+        self._closed = threading.Event()
+        self._order = make_order(options, self._run_folder.path if self._run_folder else None)
+        self._flights = Flights("Ray", options.address, self._order, self._put)
+        try:
+            if not self._joined:
+                self._connect()
+            self.workers = options.workers or int(ray.cluster_resources().get("CPU", 1))
+            self._doors = _doors()
+            self._check()
+            self._board = self._start_board()
+            self._run = ray.remote(num_cpus=1, max_retries=0)(_run)
+        except BaseException:
+            self.close(cancel=True)
+            raise
+        threading.Thread(target=self._watch, name="samebits-ray-watch", daemon=True).start()
+
+    def _connect(self) -> None:
+        address = self._options.address
+        quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL, "configure_logging": True}
+        _keep_off_stdout()
+        try:
+            with interrupts_blocked():
+                if address:
+                    ray.init(address=address, **quiet)
+                else:
+                    ray.init(**self._own_cluster(), **quiet)
+        except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError and its own
+            first_line = str(error).strip().partition("\n")[0]
+            raise ClusterLost(
+                f"no Ray cluster answers at {address or 'this machine'}: {type(error).__name__}: {first_line}",
+                hint="ray start --head starts one; if it asks for a token, docs/guides/cluster.md says where Ray looks",
+            ) from error
+
+    def _own_cluster(self) -> dict[str, Any]:
+        os.environ.update(THREAD_CAPS)  # what Ray starts inherits them; close() puts the environment back
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        if not any(name in os.environ for name in AUTH):
+            os.environ["RAY_AUTH_TOKEN"] = _token  # authentication itself is on by default
+        assert self._run_folder is not None
+        return {
+            "num_cpus": self._options.workers,
+            "include_dashboard": False,
+            "object_store_memory": STORE_BYTES,
+            "_temp_dir": str(self._run_folder.path),
+        }
+
+    def _check(self) -> None:
+        """Look at every node before the first shard: its workers share Python, libraries and disks."""
+        nodes = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+        files = ray.put(self._options.files)
+        probe = ray.remote(num_cpus=0, max_retries=2)(_look)
+        refs = {
+            f"{address} (node {node[:8]})": probe.options(scheduling_strategy=_on(node)).remote(files)
+            for node, address in nodes.items()
+        }
+        try:
+            looks: dict[str, Look] = {
+                name: ray.get(ref, timeout=LOOK_SECONDS) for name, ref in sorted(refs.items())
+            }
+        except exceptions.GetTimeoutError as error:
+            raise self._flights.cluster_lost(f"a node does not answer within {LOOK_SECONDS:.0f} s") from error
+        except exceptions.RayError as error:
+            raise ClusterLost(
+                f"a node of the Ray cluster cannot run samebits: {str(error).strip().splitlines()[-1]}",
+                hint="install samebits on every node, in the same version",
+            ) from error
+        check_looks(self._order, looks)
+
+    def _start_board(self) -> Any:
+        """Start the board here, where a broken network does not hide it, before any worker can stop without a pulse."""
+        own = _on(ray.get_runtime_context().get_node_id())
+        board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).options(scheduling_strategy=own).remote()
+        try:
+            ray.get(board.look.remote(), timeout=LOOK_SECONDS)
+        except exceptions.RayError as error:
+            raise self._flights.cluster_lost("this machine's node starts no process") from error
+        return board
+
+    def publish(self, state: Any) -> Handle:
+        """Put the state into the object store."""
+        return Handle(value=self._put(packed_state(state)))
+
+    def _put(self, data: bytes) -> tuple[str, Any]:
+        if self._flights.lost is not None:
+            raise self._flights.lost
+        self._num_keys += 1
+        return f"{self._order.token}-{self._num_keys}", ray.put(data)
+
+    def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
+        """Queue the shard; whatever goes wrong shows in the future, not here."""
+        return self._flights.take_off(task, shard, handle.value, self._start)
+
+    def _start(self, flight: Flight) -> None:
+        # in a list, so that a worker fetches them when it does not have them yet, not for every shard
+        ref = self._run.remote([flight.task, flight.state], flight.shard, self._board)
+        self._flights.put(ref, (flight,))
+        ref.future().add_done_callback(lambda done: self._end(ref, done))
+
+    def _end(self, ref: Any, done: Future[bytes]) -> None:
+        for flight in self._flights.pop(ref):
+            self._flights.land(flight, done.result, self._explain)
+
+    def _explain(self, flight: Flight, error: BaseException) -> BaseException:
+        if isinstance(error, DEATHS):
+            reason = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}.get(
+                type(error).__name__, "its process ended"
+            )
+            return WorkerLost(f"a worker died ({reason})", shard=flight.shard.index, reason=reason)
+        if isinstance(error, (exceptions.ObjectLostError, exceptions.TaskCancelledError)):
+            return WorkerLost("the answer was lost with its node")
+        return error
+
+    def _watch(self) -> None:
+        """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
+        pulses: dict[tuple[str, int], tuple[int, int]] = {}
+        silent = 0
+        while not self._closed.wait(WATCH_SECONDS):
+            silent = 0 if all(_opens(door) for door in self._doors) else silent + 1
+            if silent >= MOST_SILENT:
+                self._flights.give_up("its head does not answer")
+                return
+            if silent:
+                continue
+            beats = self._beats()
+            ticks = {worker: tick(pulses.get(worker), count) for worker, count in beats.items()}
+            for worker, (_, missed) in ticks.items():
+                if missed * WATCH_SECONDS > self._options.stall_timeout:
+                    self._kill(worker)
+                    self._abandon(worker, [other for other in ticks if other != worker])
+            pulses = ticks
+
+    def _beats(self) -> dict[tuple[str, int], int]:
+        with suppress(
+            Exception
+        ):  # the actor is being started again, or the head is gone: the next knock will tell
+            found: dict[tuple[str, int], int] = ray.get(self._board.look.remote(), timeout=KNOCK_SECONDS)
+            return found
+        return {}
+
+    def _kill(self, worker: tuple[str, int]) -> None:
+        """End a stopped worker by a task on its node; from then on it is a dead one."""
+        node, pid = worker
+        with suppress(Exception):
+            kill = ray.remote(num_cpus=0, max_retries=0)(_kill_worker)
+            kill.options(scheduling_strategy=_on(node)).remote(pid)
+            self._board.forget.remote(node, pid)
+
+    def _abandon(self, worker: tuple[str, int], others: list[tuple[str, int]]) -> None:
+        """Give up what a silent worker has in hand, and submit again what no other one has: its answer may be lost."""
+        held = shards_in_hand(self._order.spool, lambda name: name == _worker_name(*worker))
+        if held is None:
+            return  # it has left no word: Ray itself will say in the end
+        names = [_worker_name(*other) for other in others]
+        living = shards_in_hand(self._order.spool, lambda name: name in names) or set()
+        reason = f"no sign of life for {self._options.stall_timeout:g} s"
+        for ref, (flight,) in self._flights.snapshot():
+            index = flight.shard.index
+            if index not in living and self._flights.pop(ref):
+                blamed = index if index in held else None
+                flight.result.set_exception(
+                    WorkerLost(f"a worker fell silent ({reason})", shard=blamed, reason=reason)
+                )
+
+    def recover(self, workers: int) -> None:
+        """Go on; Ray replaces lost workers itself, and the engine submits fewer shards at a time."""
+        self.workers = workers
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Leave the cluster; one of ours is ended."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        flying = self._flights.clear()
+        with suppress(Exception):
+            for ref in flying if self._flights.lost is None and ray.is_initialized() else ():
+                ray.cancel(ref, force=True)
+        if not self._joined:
+            with suppress(Exception):
+                ray.shutdown()
+        changed = [name for name in os.environ if name.startswith("RAY_") or name in THREAD_CAPS]
+        clean_up(self._order, self._environment, changed)
+        if self._run_folder is not None:
+            self._run_folder.remove()
+
+
+class _Board:
+    """An actor: how often each worker has given a sign of life."""
+
+    def __init__(self) -> None:
+        self.beats: dict[tuple[str, int], int] = {}
+
+    def beat(self, node: str, pid: int) -> None:
+        self.beats[node, pid] = self.beats.get((node, pid), 0) + 1
+
+    def forget(self, node: str, pid: int) -> None:
+        self.beats.pop((node, pid), None)
+
+    def look(self) -> dict[tuple[str, int], int]:
+        return self.beats
+
+
+class _Pulse:
+    """The worker's side: a thread that tells the board every second that this process runs."""
+
+    def __init__(self, board: Any) -> None:
+        self.board = board
+        self.node = ray.get_runtime_context().get_node_id()
+        with suppress(Exception):  # seen once before any shard, so that a stop in the first one is noticed
+            ray.get(board.beat.remote(self.node, os.getpid()), timeout=5 * KNOCK_SECONDS)
+        threading.Thread(target=self._beat, name="samebits-pulse", daemon=True).start()
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(PULSE_SECONDS)
+            with suppress(Exception):  # the board may belong to a run that has ended
+                self.board.beat.remote(self.node, os.getpid())
+
+
+_pulse: _Pulse | None = None  # made with a worker process's first shard
+
+
+def _run(orders: list[tuple[str, Any]], shard: Shard, board: Any) -> bytes:
+    global _pulse
+    _pulse = _pulse or _Pulse(board)
+    _pulse.board = board
+    (task_key, task), (state_key, state) = orders
+    worker = _worker_name(_pulse.node, os.getpid())
+    return work((task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state)), shard, worker)
+
+
+def _worker_name(node: str, pid: int) -> str:
+    return f"{node[:8]} process {pid}"
+
+
+def _short_folder() -> RunFolder:
+    """Make the folder of a cluster of ours where the names of Ray's sockets stay within what the system takes."""
+    short = len(tempfile.gettempdir()) <= LONGEST_PARENT
+    return RunFolder(None if short else "/tmp")  # noqa: S108 - made by mkdtemp in there
+
+
+def _look(files: tuple[tuple[str, int], ...]) -> Look:
+    return look(files)
+
+
+def _kill_worker(pid: int) -> None:
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        if "ray::" in " ".join(process.cmdline()):  # the number may belong to somebody else by now
+            process.kill()
+
+
+def _on(node: str) -> Any:
+    strategies: Any = import_module("ray.util.scheduling_strategies")
+    return strategies.NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+
+
+def _doors() -> list[tuple[str, int]]:
+    """Return where the head and this machine's own node listen: without either, no shard ever starts."""
+    head, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+    own = ray.get_runtime_context().get_node_id()
+    nodes = [node for node in ray.nodes() if node["NodeID"] == own]
+    return [(head, int(port)), *((node["NodeManagerAddress"], node["NodeManagerPort"]) for node in nodes)]
+
+
+def _opens(door: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(door, timeout=KNOCK_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def _keep_off_stdout() -> None:
+    """Let Ray's notices about dead workers not go to stdout, which is for data; the engine tells of them itself."""
+    worker: Any = import_module("ray._private.worker")
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *arguments, **named: None

@@ -1,0 +1,1 @@
+"""Expressions of growing difficulty with their graphs, checked."""

@@ -1,0 +1,1 @@
+"""Edit distances with a certificate: one pair, all pairs, nearest graphs, ordered trees."""

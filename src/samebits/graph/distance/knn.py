@@ -1,0 +1,195 @@
+"""Nearest graphs as a job: a shard is a few queries, the corpus is shared by all workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.config import config_digest, option
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard, ShardTable, cut
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.table import write_table
+from samebits.errors import ConfigError
+from samebits.graph.data import Graph
+from samebits.graph.distance.costs import Scaled, parse_costs
+from samebits.graph.distance.nearest import nearest
+from samebits.graph.distance.pack import GraphSet, pack
+from samebits.graph.formats.inputs import Loaded, load
+from samebits.graph.formats.read import Reading
+
+__all__ = ["JOB", "KnnConfig", "KnnShard", "KnnState", "cut_queries", "fold_nearest", "make_state"]
+
+QUERIES = 4  # a shard; a query against thousands of graphs takes up to a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnnConfig:
+    """Which graphs to look for, where, and how exactly."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="queries: files of graphs, .jsonl, .json, .graphml, or folders of them", location=True
+    )
+    corpus: tuple[str, ...] = option(
+        (), help="files of the graphs to choose from", location=True, metavar="FILE"
+    )
+    k: int = option(10, help="how many nearest graphs", short="-k")
+    budget: int = option(1000, help="states of the search to look at for each candidate")
+    costs: tuple[str, ...] = option(
+        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
+    )
+    node_label: str = option("label", help="key or attribute that holds a node's label")
+    edge_label: str = option("label", help="key or attribute that holds an edge's label")
+    directed: bool = option(False, help="take JSON graphs that do not say for directed")
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"-k is {self.k}", hint="use 1 or more")
+        if self.budget < 0:
+            raise ConfigError(f"--budget is {self.budget}", hint="use 0 or more states")
+        self.scaled()
+
+    def scaled(self) -> Scaled:
+        """The costs as integers."""
+        return parse_costs(self.costs).scaled()
+
+    def reading(self) -> Reading:
+        """How to read the files."""
+        return Reading(self.node_label, self.edge_label, self.directed)
+
+
+@dataclass(frozen=True, slots=True)
+class KnnState:
+    """Queries and then the corpus, packed."""
+
+    graphs: GraphSet
+    num_queries: int
+
+
+def make_state(queries: Sequence[Graph], corpus: Sequence[Graph], k: int) -> KnnState:
+    """Pack queries and corpus.
+
+    Raises:
+        ConfigError: if the corpus is smaller than k.
+    """
+    if k < 1 or k > len(corpus):
+        raise ConfigError(
+            f"k is {k}, but the corpus has {len(corpus)} graphs", hint="use a k between 1 and that"
+        )
+    return KnnState(pack([*queries, *corpus]), len(queries))
+
+
+@dataclass(frozen=True, slots=True)
+class KnnShard:
+    """The task: the queries of one shard."""
+
+    k: int
+    scaled: Scaled
+    budget: int
+
+    def __call__(self, shard: Shard, state: KnnState, /) -> dict[str, Any]:
+        """Return one row for each query."""
+        corpus = np.arange(state.num_queries, len(state.graphs), dtype=np.int64)
+        found = [
+            nearest(state.graphs, query, corpus, self.k, self.scaled, budget=self.budget)
+            for query in range(shard.start, shard.stop)
+        ]
+        return {
+            "neighbours": np.array([one.numbers for one in found], np.int64),
+            "lower": np.array([one.lower for one in found], np.int64),
+            "upper": np.array([one.upper for one in found], np.int64),
+            "certified": np.array([one.certified for one in found], bool),
+            "compared": np.array([one.compared for one in found], np.int64),
+            "expansions": np.array([one.expansions for one in found], np.int64),
+        }
+
+
+def cut_queries(num_queries: int) -> ShardTable:
+    """Cut the queries into shards."""
+    return cut([num_queries], cell=QUERIES)
+
+
+def fold_nearest(k: int, parts: Iterator[tuple[Shard, dict[str, Any]]]) -> dict[str, NDArray[Any]]:
+    """Put the rows of all shards together."""
+    rows = [part for _, part in parts]
+    shapes = {"neighbours": (0, k), "lower": (0, k), "upper": (0, k)}
+    names = ("neighbours", "lower", "upper", "certified", "compared", "expansions")
+    kinds = {"certified": bool}
+    return {
+        name: np.concatenate(
+            [np.zeros(shapes.get(name, (0,)), kinds.get(name, np.int64)), *(row[name] for row in rows)]
+        )
+        for name in names
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class KnnInputs:
+    """What the plan read."""
+
+    state: KnnState
+    queries: Loaded
+    corpus: Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class KnnJob:
+    """Ties the pieces together."""
+
+    name: str = "graph_knn"
+    version: int = 1
+    summary: str = "find the nearest graphs of each query, with a certificate"
+    Config: type[KnnConfig] = KnnConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 50_000_000
+
+    def plan(self, config: KnnConfig) -> Plan:
+        """Read queries and corpus."""
+        if not config.corpus:
+            raise ConfigError("no corpus was given", hint="--corpus graphs.jsonl")
+        queries, corpus = load(config.inputs, config.reading()), load(config.corpus, config.reading())
+        state = make_state(queries.graphs, corpus.graphs, config.k)
+        inputs = KnnInputs(state, queries, corpus)
+        digest = digest_of([queries.digest, corpus.digest])
+        shards = cut_queries(len(queries.graphs))
+        return Plan(self.name, self.version, 0, config_digest(config), digest, ("queries",), shards, inputs)
+
+    def run(self, plan: Plan, config: KnnConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Answer every query and write arrays and a table."""
+        inputs: KnnInputs = plan.inputs
+        scaled = config.scaled()
+        task = KnnShard(config.k, scaled, config.budget)
+        parts = engine.map_ordered("queries", task, plan.shards, state=inputs.state)
+        found = fold_nearest(config.k, parts)
+        for name, array in found.items():
+            out.write_array(f"{name}.npy", array)
+        numbers = found["neighbours"].tolist()
+        write_table(
+            out,
+            "neighbours.jsonl",
+            {
+                "query": inputs.queries.names,
+                "neighbours": [[inputs.corpus.names[i] for i in row] for row in numbers],
+                "lower": [[str(scaled.value(x)) for x in row] for row in found["lower"].tolist()],
+                "upper": [[str(scaled.value(x)) for x in row] for row in found["upper"].tolist()],
+                "certified": found["certified"],
+            },
+        )
+        summary = {
+            "queries": len(numbers),
+            "corpus": len(inputs.corpus.graphs),
+            "certified": int(found["certified"].sum()),
+            "compared": int(found["compared"].sum()),
+            "expansions": int(found["expansions"].sum()),
+            "scale": 10**scaled.digits,
+        }
+        out.write_json("summary.json", summary)
+        return summary
+
+
+JOB = KnnJob()

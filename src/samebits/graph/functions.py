@@ -1,0 +1,147 @@
+"""What ``from samebits import graph`` offers for many graphs in memory: all pairs, and nearest graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits import api
+from samebits.core.engine import Engine
+from samebits.core.options import RunOptions
+from samebits.core.plan import Plan, ShardTable
+from samebits.errors import ConfigError
+from samebits.graph.distance.compare import NO_LIMIT
+from samebits.graph.distance.costs import Costs, Number
+from samebits.graph.distance.knn import KnnShard, cut_queries, fold_nearest, make_state
+from samebits.graph.distance.matrix import MatrixShard, cut_pairs, fold_matrix, make_grid
+from samebits.graph.distance.pair import as_graph, check_budget
+from samebits.jobs import get_job
+
+__all__ = ["Matrix", "Neighbours", "ged_matrix", "knn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Bounds of all pairs, rows by columns, as integers: divide by ``scale`` to get costs.
+
+    Attributes:
+        lower: Each distance is at least this.
+        upper: And at most this.
+        expansions: States looked at for each pair.
+        scale: 1 unless a cost has decimals.
+    """
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    expansions: NDArray[np.int64]
+    scale: int
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Where the distance is known."""
+        found: NDArray[np.bool_] = self.lower == self.upper
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The nearest graphs of each query; unpacks into ``index, distance, certified``.
+
+    Attributes:
+        index: (queries, k): numbers of corpus graphs, nearest first, ties by number.
+        upper: (queries, k): their distances, or upper bounds of them; divide by ``scale``.
+        lower: (queries, k): lower bounds.
+        certified: (queries,): whether a query's answer is proven.
+        compared: (queries,): how many graphs had to be compared; counts ruled out the others.
+        scale: 1 unless a cost has decimals.
+    """
+
+    index: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    certified: NDArray[np.bool_]
+    compared: NDArray[np.int64]
+    scale: int
+
+    def __iter__(self) -> Any:
+        return iter((self.index, self.upper, self.certified))
+
+
+def ged_matrix(
+    graphs: Sequence[Any],
+    against: Sequence[Any] | None = None,
+    *,
+    costs: Costs | None = None,
+    budget: int = 1000,
+    threshold: Number | float | str | None = None,
+    workers: int | str = "auto",
+) -> Matrix:
+    """Compare all graphs with one another, or with those of a second list, on all cores.
+
+    Args:
+        graphs: Graphs (or networkx graphs): the rows.
+        against: The columns; none compares the graphs with one another and mirrors the result.
+        costs: What edits cost; 1 each if not given.
+        budget: States to look at for each pair.
+        threshold: Distances above this need only be proven to be so: quicker, and ``upper`` may be far off there.
+        workers: Number of threads; never changes the result.
+    """
+    check_budget(budget)
+    scaled = (costs or Costs()).scaled()
+    limit = NO_LIMIT if threshold is None else scaled.whole(threshold, "threshold") + 1
+    rows = [as_graph(item) for item in graphs]
+    grid = make_grid(rows, None if against is None else [as_graph(item) for item in against])
+    shards = cut_pairs(grid, budget)
+    found = fold_matrix(grid, _map("pairs", MatrixShard(scaled, budget, limit), shards, grid, workers))
+    return Matrix(found["lower"], found["upper"], found["expansions"], 10**scaled.digits)
+
+
+def knn(
+    queries: Sequence[Any],
+    corpus: Sequence[Any],
+    k: int = 10,
+    *,
+    costs: Costs | None = None,
+    budget: int = 1000,
+    workers: int | str = "auto",
+) -> Neighbours:
+    """Find the k nearest graphs of the corpus for each query.
+
+    Args:
+        queries: Graphs (or networkx graphs) to look for.
+        corpus: Graphs to choose from.
+        k: How many.
+        costs: What edits cost; 1 each if not given.
+        budget: States to look at for each candidate.
+        workers: Number of threads; never changes the result.
+
+    Raises:
+        ConfigError: if the corpus is smaller than k.
+    """
+    check_budget(budget)
+    scaled = (costs or Costs()).scaled()
+    state = make_state([as_graph(item) for item in queries], [as_graph(item) for item in corpus], k)
+    parts = _map("queries", KnnShard(k, scaled, budget), cut_queries(len(queries)), state, workers)
+    found = fold_nearest(k, parts)
+    return Neighbours(
+        found["neighbours"],
+        found["upper"],
+        found["lower"],
+        found["certified"],
+        found["compared"],
+        10**scaled.digits,
+    )
+
+
+def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | str) -> Any:
+    """Run a task over shards on threads; the kernels release the lock of the interpreter."""
+    if isinstance(workers, bool) or not (isinstance(workers, int) or workers == "auto"):
+        raise ConfigError(f"workers is {workers!r}", hint='use a whole number from 1 up, or "auto"')
+    job = get_job("graph")
+    plan = Plan("graph", job.version, 0, "", "", (stage,), shards)
+    with api.open_executor(job, plan, RunOptions(workers=str(workers))) as (executor, _):
+        yield from Engine(executor, plan=plan).map_ordered(stage, task, shards, state=state)

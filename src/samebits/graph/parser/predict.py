@@ -1,0 +1,105 @@
+"""Predictions as lines: what ``graph predict`` prints for every text or sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from samebits.core.plan import Shard
+from samebits.data.inputs.corpus import Corpus
+from samebits.data.readers.rows import iter_rows
+from samebits.errors import InputError
+from samebits.graph.anchored import Anchored, as_json
+from samebits.graph.curriculum.checker import Result, bind_edges
+from samebits.graph.formats.conllu import ConlluError, read_sentences, with_graph
+from samebits.graph.parser.measure import result_of
+from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
+from samebits.graph.parser.trained_model import GraphModel, Prediction
+
+__all__ = ["PredictShard", "describe"]
+
+NOTHING = Anchored((), (), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class PredictShard:
+    """The task: predict a graph for every line, or every CoNLL-U sentence, of one shard.
+
+    Attributes:
+        format: ``txt`` (one text a line), ``jsonl`` (the key ``text``) or ``conllu``.
+        decode: Name of the decoder.
+    """
+
+    format: str
+    decode: str = "auto"
+
+    def __call__(self, shard: Shard, state: tuple[Corpus, GraphModel], /) -> dict[str, Any]:
+        """Return the lines to print, and the graphs for drawings."""
+        corpus, model = state
+        if self.format == "conllu":
+            return self.sentences(read_whole(corpus.sources[shard.source]), corpus, shard, model)
+        samples, bad, num_lines = self.texts(corpus, shard)
+        found = model.predict(samples, decode=self.decode)
+        lines = [
+            msgspec.json.encode(describe(s, p, model)).decode() + "\n"
+            for s, p in zip(samples, found, strict=True)
+        ]
+        graphs = [as_json(prediction.graph) for prediction in found]
+        return {"lines": lines, "graphs": graphs, "bad": bad, "num_lines": num_lines}
+
+    def texts(self, corpus: Corpus, shard: Shard) -> tuple[list[Sample], list[Any], int]:
+        """Read texts; blank lines are no texts."""
+        samples, bad, num_lines = [], [], 0
+        for block in iter_rows(corpus, shard):
+            bad += [[row["line"], row["reason"]] for row in block.bad]
+            num_lines += block.num_lines
+            for i, line in enumerate(block.columns["text"].texts()):
+                if self.format == "txt":
+                    samples.append(Sample(tuple(line), NOTHING, {}))
+                    continue
+                try:
+                    samples.append(parse_line(line, graph=False))
+                except ValueError as error:
+                    bad.append([int(block.lines[i]), str(error)])
+        return samples, sorted(bad), num_lines
+
+    def sentences(self, text: str, corpus: Corpus, shard: Shard, model: GraphModel) -> dict[str, Any]:
+        """Replace HEAD and DEPREL; every other byte stays."""
+        try:
+            sentences = list(read_sentences(text))
+        except ConlluError as error:
+            origin = corpus.sources[shard.source].origin
+            raise InputError(str(error), path=origin, line=error.line + 1) from None
+        samples = [Sample(sentence.forms, NOTHING, {}, sentence.raw) for sentence in sentences]
+        found = model.predict(samples, decode=self.decode)
+        lines = [
+            with_graph(sentence, prediction.graph) if len(prediction.graph.at) else "".join(sentence.raw)
+            for sentence, prediction in zip(sentences, found, strict=True)
+        ]
+        return {
+            "lines": lines,
+            "graphs": [as_json(prediction.graph) for prediction in found],
+            "bad": [],
+            "num_lines": 0,
+        }
+
+
+def describe(sample: Sample, prediction: Prediction, model: GraphModel) -> dict[str, Any]:
+    """Return the record of one prediction; an ill-formed graph says why, never a guessed value."""
+    text = "".join(sample.tokens)
+    record: dict[str, Any] = {name: sample.about[name] for name in ("id",) if name in sample.about}
+    record |= {"text": text, "graph": as_json(prediction.graph), "prob": round(prediction.probability, 6)}
+    if len(text) > MOST_POSITIONS:
+        record["too_long"] = len(text)
+    if model.lexicon.is_math:
+        result = result_of(text, prediction.graph)
+        record["well_formed"] = isinstance(result, Result)
+        if isinstance(result, Result):
+            if binds := bind_edges(text, prediction.graph):
+                record["bind"] = [{"from": use, "to": definition} for use, definition in binds]
+            record["result"] = {"kind": result.kind, "value": result.value}
+        else:
+            record["reason"] = result
+    return record

@@ -1,0 +1,248 @@
+"""``graph train``: read examples, learn names and structure, train in lockstep, write model, logs and drawing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from samebits.core.config import config_digest
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.events import Warned
+from samebits.core.plan import Plan, ShardTable
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.inputs.corpus import Corpus
+from samebits.errors import ConfigError, InputError, MissingExtra
+from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
+from samebits.graph.parser.loss_plot import draw_losses
+from samebits.graph.parser.progress import Watch
+from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
+from samebits.graph.parser.train_config import TrainConfig
+from samebits.lockstep.problem.config import Every
+
+if TYPE_CHECKING:
+    from samebits.graph.parser.model import Sizes
+    from samebits.lockstep.parent.train import FitResult
+    from samebits.lockstep.problem.torch_objective import TorchObjective
+
+__all__ = ["JOB", "TrainJob", "find_files", "make_objective"]
+
+FORMAT = "samebits.graph.v1"
+HELD_OUT = 50  # of 1,000 texts, by digest, when no validation file is given
+VALIDATION_BATCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TrainInputs:
+    """What a plan opened: all files, of which the first ``num_train`` are for training."""
+
+    corpus: Corpus
+    num_train: int
+    conllu: bool
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user."""
+        return tuple(note for note in self.corpus.notes if "cannot be cut" not in note)
+
+
+def find_files(config: TrainConfig) -> tuple[list[str], list[str]]:
+    """Return the files to train and to validate on; a folder of ``graph generate`` has both."""
+    if not config.inputs:
+        raise ConfigError("no input", hint="give JSON lines, CoNLL-U or a folder of graph generate")
+    train, valid = list(config.inputs), [config.valid] if config.valid else []
+    if len(train) == 1 and Path(train[0]).is_dir():
+        for suffix in (".jsonl", ".conllu"):
+            inside = {name: Path(train[0]) / (name + suffix) for name in ("train", "valid")}
+            if inside["train"].is_file():
+                if not valid and inside["valid"].is_file() and inside["valid"].stat().st_size:
+                    valid = [str(inside["valid"])]
+                return [str(inside["train"])], valid
+        raise InputError(
+            "no train.jsonl or train.conllu in this folder", path=train[0], hint="name the files"
+        )
+    return train, valid
+
+
+@dataclass(frozen=True, slots=True)
+class TrainJob:
+    """Ties the pieces together."""
+
+    name: str = "graph_train"
+    version: int = 1
+    summary: str = (
+        "train a model that turns text into graphs, with the same weights for any number of workers"
+    )
+    Config: type[TrainConfig] = TrainConfig
+    default_executor: str = "lockstep"
+    bytes_per_worker: int = 400_000_000  # torch itself is most of it
+    floating: bool = True
+
+    def plan(self, config: TrainConfig) -> Plan:
+        """Cut a step into gradient shards: as many as the settings say."""
+        train, valid = find_files(config)
+        conllu = is_conllu([*train, *valid])
+        first, second = open_samples(train), open_samples(valid) if valid else Corpus(())
+        corpus = Corpus(first.sources + second.sources, first.cell_bytes, first.notes + second.notes)
+        size = config.batch // config.grad_shards
+        starts = [g * size for g in range(config.grad_shards)]
+        shards = ShardTable.from_ranges(
+            source=[0] * len(starts), start=starts, stop=[start + size for start in starts]
+        )
+        digest = digest_of([first.digest, second.digest])
+        inputs = TrainInputs(corpus, len(first.sources), conllu)
+        return Plan(
+            self.name, self.version, config.seed, config_digest(config), digest, corpus.names, shards, inputs
+        )
+
+    def run(self, plan: Plan, config: TrainConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Train and write the artifact."""
+        if find_torch() is None:
+            raise MissingExtra("torch", extra="graph", needed_for="samebits graph train")
+        from samebits.lockstep.parent.train import train
+
+        examples, held_out = _read(plan, config, out)
+        lexicon = learn_lexicon(
+            examples, kind="word" if plan.inputs.conllu else "char", min_count=config.min_count
+        )
+        engine.observer(Warned(_sentence(examples, held_out, lexicon)))
+        objective, sizes = make_objective(config, lexicon, examples, held_out, plan.input_digest)
+        watch = Watch(engine.observer)
+        try:
+            result = train(
+                objective,
+                config.fit(),
+                place=engine.place,
+                every=Every(steps=config.save_every),
+                observer=watch,
+                allow_environment_change=config.allow_environment_change,
+            )
+        finally:
+            watch.close()
+        about = _about(config, sizes, lexicon, examples, held_out, result)
+        _write(out, result, lexicon, about)
+        return {**about, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
+
+
+def find_torch() -> Any:
+    """Return whether torch is installed, without loading it."""
+    from importlib.util import find_spec
+
+    return find_spec("torch")
+
+
+def _read(plan: Plan, config: TrainConfig, out: ArtifactWriter) -> tuple[list[Sample], list[Sample]]:
+    """Read all files in order; return the examples to train and to validate on."""
+    inputs: TrainInputs = plan.inputs
+    task = ReadShard(inputs.conllu, config.subtypes)
+    train: list[Sample] = []
+    valid: list[Sample] = []
+    for shard in shards_of(inputs.corpus, conllu=inputs.conllu):
+        part = task(shard, inputs.corpus)
+        out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+        (train if shard.source < inputs.num_train else valid).extend(samples_of(part))
+    out.bad_rows.check()
+    if inputs.num_train == len(inputs.corpus.sources):
+        valid = [sample for sample in train if _is_held_out(sample)]
+        train = [sample for sample in train if not _is_held_out(sample)]
+    if not train:
+        raise InputError("no examples to train on", path=", ".join(plan.source_names[:3]))
+    return train, valid
+
+
+def _is_held_out(sample: Sample) -> bool:
+    digest = hashlib.sha256("\t".join(sample.tokens).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % 1000 < HELD_OUT
+
+
+def make_objective(
+    config: TrainConfig, lexicon: Lexicon, train: Sequence[Sample], valid: Sequence[Sample], digest: str
+) -> tuple[TorchObjective, Sizes]:
+    """Return what lockstep trains, and the sizes of its model."""
+    from samebits.graph.parser.batches import GraphBatches, collate, encode
+    from samebits.graph.parser.losses import GraphLoss
+    from samebits.graph.parser.model import MakeModel, Sizes
+    from samebits.lockstep.problem.torch_objective import TorchObjective
+
+    texts = lexicon.kind == "char"
+    sizes = Sizes(
+        lexicon.kind,
+        len(lexicon.characters),
+        len(lexicon.words),
+        len(lexicon.nodes),
+        len(lexicon.arcs),
+        width=config.width or (128 if texts else 192),
+        layers=config.layers,
+        biaffine=64 if texts else 96,
+        dropout=config.dropout,
+        word_dropout=0.0 if texts else config.word_dropout,
+    )
+    data = GraphBatches([encode(sample, lexicon) for sample in train], config.batch, config.seed, digest)
+    rows = sorted((encode(sample, lexicon) for sample in valid), key=len)
+    starts = range(0, len(rows), VALIDATION_BATCH)
+    norm = len(rows) / max(1, len(starts))  # so that the mean over shards is the mean over examples
+    validation = [collate(rows[start : start + VALIDATION_BATCH], norm=norm) for start in starts]
+    data.check(config.grad_shards)
+    objective = TorchObjective(MakeModel(sizes), GraphLoss(config.loss), data, validation=validation)
+    return objective, sizes
+
+
+def _sentence(train: Sequence[Sample], valid: Sequence[Sample], lexicon: Lexicon) -> str:
+    return (
+        f"{len(train):,} examples to train on, {len(valid):,} to validate on; {len(lexicon.characters) - 2} characters, "
+        f"{len(lexicon.nodes) - 1} node labels, {len(lexicon.arcs) - 2} arc labels; decoder {lexicon.structure.decoder}"
+    )
+
+
+def _about(
+    config: TrainConfig,
+    sizes: Sizes,
+    lexicon: Lexicon,
+    train: Sequence[Sample],
+    valid: Sequence[Sample],
+    result: FitResult,
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "sizes": sizes.plain(),
+        "loss": config.loss,
+        "decoder": lexicon.structure.decoder,
+        "parameters": int(sum(value.size for value in result.params.values())),
+        "examples": {"train": len(train), "valid": len(valid)},
+        "steps": result.steps_done,
+        "train_loss": float(result.losses[-1]) if len(result.losses) else None,
+        "val_loss": result.validations[-1][1] if result.validations else None,
+        "state_digest": result.digest,
+        "exact": result.exact,
+    }
+
+
+def _write(out: ArtifactWriter, result: FitResult, lexicon: Lexicon, about: dict[str, Any]) -> None:
+    from safetensors.numpy import save
+
+    out.write_bytes("model.safetensors", save({name: value.copy() for name, value in result.params.items()}))
+    out.write_json("labels.json", lexicon.plain())
+    out.write_json("config.json", about)
+    out.write_bytes("steps.jsonl", _lines(_steps(result)))
+    out.write_bytes(
+        "val.jsonl", _lines({"step": step, "loss": loss.hex()} for step, loss in result.validations)
+    )
+    out.write_bytes("loss.svg", draw_losses(result.losses.tolist(), result.validations).encode())
+
+
+def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _steps(result: FitResult) -> Iterable[dict[str, Any]]:
+    """Yield one row a step; two machines find their first differing step by comparing two files."""
+    columns = (result.losses, result.grad_norms, result.lrs, result.norms_crcs)
+    for step, (loss, norm, lr, crc) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        yield {"step": step, "loss": loss.hex(), "grad_norm": norm.hex(), "lr": lr, "norms_crc": f"{crc:08x}"}
+
+
+JOB = TrainJob()

@@ -1,0 +1,1 @@
+"""Graphs and edits as SVG."""

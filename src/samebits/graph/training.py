@@ -1,0 +1,109 @@
+"""Text to graphs for library users: train, and predict whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from samebits import api
+from samebits.core.engine import Engine
+from samebits.core.options import RunOptions
+from samebits.core.plan import Plan
+from samebits.errors import ConfigError, InputError, did_you_mean
+from samebits.graph.data import Graph
+from samebits.graph.parser.predict import PredictShard
+from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
+from samebits.graph.parser.train_config import TrainConfig
+from samebits.graph.parser.trained_model import GraphModel
+from samebits.graph.pictures.draw import draw_graph
+from samebits.jobs import get_job
+
+__all__ = ["drawn", "predict_files", "train"]
+
+
+def train(
+    data: str | Path | Sequence[str],
+    *,
+    output: str | Path,
+    options: RunOptions | None = None,
+    **settings: Any,
+) -> GraphModel:
+    """Train a model.
+
+    Args:
+        data: Files of JSON lines or CoNLL-U, or a folder of ``graph generate``.
+        output: Folder to write.
+        options: How to compute it; never changes the result.
+        settings: Fields of ``TrainConfig``, e.g. ``steps=500``.
+
+    Raises:
+        ConfigError: for a setting that does not exist.
+    """
+    known = {field.name for field in fields(TrainConfig)}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"unknown setting {name!r}", hint=did_you_mean(name, known))
+    inputs = (str(data),) if isinstance(data, str | Path) else tuple(map(str, data))
+    api.refuse_ranks("graph_train.train", "graph_train", options)
+    api.run("graph_train", TrainConfig(inputs=inputs, **settings), output=output, options=options)
+    return GraphModel.load(output)
+
+
+def predict_files(
+    model: GraphModel | str | Path,
+    inputs: Sequence[str],
+    *,
+    input_format: str = "auto",
+    decode: str = "auto",
+    workers: str = "auto",
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield, for each text of the files in order, the line to print and its graph as JSON.
+
+    Args:
+        model: A model or its folder.
+        inputs: Files, or ``-`` for standard input.
+        input_format: ``txt``, ``jsonl``, ``conllu``, or ``auto`` by the suffix (standard input is then text).
+        decode: Name of the decoder.
+        workers: Number of workers, or auto.
+
+    Raises:
+        InputError: a line that cannot be used, or sentences for a model of texts.
+    """
+    loaded = model if isinstance(model, GraphModel) else GraphModel.load(model)
+    loaded.decoder(decode)
+    kind = _format(inputs) if input_format == "auto" else input_format
+    if (kind == "conllu") != (loaded.lexicon.kind == "word"):
+        needed = "CoNLL-U sentences" if loaded.lexicon.kind == "word" else "texts"
+        raise InputError(
+            f"the model reads {needed}", path=inputs[0], hint="give --input-format, or another model"
+        )
+    corpus, job = open_samples(inputs), get_job("graph_eval")
+    plan = Plan(
+        "graph_predict", 1, 0, "", corpus.digest, corpus.names, shards_of(corpus, conllu=kind == "conllu")
+    )
+    lines_before: dict[int, int] = {}
+    with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
+        engine = Engine(executor, plan=plan)
+        task = PredictShard(kind, decode)
+        for shard, part in engine.map_ordered("predict", task, plan.shards, state=(corpus, loaded)):
+            if part["bad"]:
+                line, reason = part["bad"][0]
+                source = corpus.sources[shard.source]
+                raise InputError(
+                    reason, path=source.origin, line=lines_before.get(shard.source, 0) + line + 1
+                )
+            lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
+            yield from zip(part["lines"], part["graphs"], strict=True)
+
+
+def _format(inputs: Sequence[str]) -> str:
+    if is_conllu(inputs):
+        return "conllu"
+    return "jsonl" if inputs[0].lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")) else "txt"
+
+
+def drawn(graph: dict[str, Any]) -> str:
+    """Return a picture (SVG) of a predicted graph."""
+    return draw_graph(Graph.from_json(graph))

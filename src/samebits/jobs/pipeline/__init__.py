@@ -1,1 +1,0 @@
-"""Recipes: which jobs, in which order, on whose results. Reading one is pure; ``samebits.pipeline`` runs it."""

@@ -1,0 +1,1 @@
+"""Hot loops over text: lines, rows of formats, n-grams."""

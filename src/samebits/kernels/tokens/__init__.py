@@ -1,0 +1,1 @@
+"""Hot loops from rows to ids."""

@@ -1,0 +1,183 @@
+"""langid_clean: keep the rows a model agrees with, list the others with the reason. The same ledger as training.
+
+A row is kept when the model's language is its label and the model is sure enough. Kept rows come out in order, as JSON
+lines with text and label or as fastText's ``__label__de text`` lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.config import config_digest, option
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.files import writing
+from samebits.data.readers.rows import TextColumn
+from samebits.errors import ConfigError
+from samebits.kernels.langid.lines import json_lines, label_lines
+from samebits.kernels.langid.words import Vocabulary
+from samebits.langid.model.model import UNDETERMINED, LangidModel
+from samebits.langid.model.model_files import read_model
+from samebits.langid.sources import LabelledBlock, Sources, iter_labelled, open_sources
+from samebits.langid.tables import load_tables
+
+__all__ = ["JOB", "CleanConfig"]
+
+KEPT, MISMATCH, LOW = range(3)
+REASONS = {MISMATCH: "label_mismatch", LOW: "low_confidence"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanConfig:
+    """What to keep."""
+
+    inputs: tuple[str, ...] = option((), help="labelled rows: files, folders, globs, or -", location=True)
+    model: str = option("", help="folder of the model", short="-m", location=True, metavar="DIR")
+    input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")
+    text_column: str = option("text", help="column that holds the text")
+    lang_column: str = option("lang", help="column that holds the label")
+    min_confidence: float = option(0.5, help="least probability (exact: share of known words) to keep a row")
+
+    table: Literal["jsonl", "labels"] = option("jsonl", help="kept rows as JSON lines, or as __label__ lines")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_confidence <= 1:
+            raise ConfigError(f"--min-confidence is {self.min_confidence}", hint="use a number from 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class CleanShard:
+    """Judge the rows of one shard."""
+
+    config: CleanConfig
+
+    def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> dict[str, Any]:
+        """Return the kept rows as lines, and of the others line, reason, label, top language and score, as columns."""
+        sources, model = state
+        config = self.config
+        blocks = list(
+            iter_labelled(sources, shard, text_column=config.text_column, lang_column=config.lang_column)
+        )
+        return {
+            "blocks": [self.judge(block, model) for block in blocks],
+            "bad": [row for block in blocks for row in block.bad],
+            "num_lines": sum(block.num_lines for block in blocks),
+            "num_blank": sum(block.num_blank for block in blocks),
+        }
+
+    def judge(self, block: LabelledBlock, model: LangidModel) -> dict[str, Any]:
+        """Compare the labels with what the model says."""
+        numbers, shares = model.rank(block.text, 1)
+        top, score = numbers[:, 0], np.where(numbers[:, 0] >= 0, shares[:, 0], 0.0)
+        names, name_of = _label_names(block.label)
+        known = {name: i for i, name in enumerate(model.languages)}
+        # A label "und" agrees with a row in which nothing is known.
+        same = top == np.array([known.get(name, -2) for name in names], np.int64)[name_of]
+        same |= (top < 0) & np.array([name == UNDETERMINED for name in names], bool)[name_of]
+        reasons = np.where(same, np.where(score < self.config.min_confidence, LOW, KEPT), MISMATCH)
+        out = np.flatnonzero(reasons != KEPT)
+        return {
+            "kept": self.lines(block, np.flatnonzero(reasons == KEPT)),
+            "num_kept": len(reasons) - len(out),
+            "names": names,
+            "line": block.lines[out],
+            "reason": reasons[out].astype(np.uint8),
+            "label": name_of[out],
+            "top": top[out],
+            "score": score[out],
+        }
+
+    def lines(self, block: LabelledBlock, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Write rows as JSON or label lines."""
+        text, label, config = block.text, block.label, self.config
+        columns = (text.buffer, text.starts, text.stops, label.buffer, label.starts, label.stops, rows)
+        if config.table == "labels":
+            return label_lines(load_tables(), *columns)
+        first, second = (msgspec.json.encode(name) for name in (config.text_column, config.lang_column))
+        return json_lines(*columns, b"{" + first + b':"', b'",' + second + b':"')
+
+
+def _label_names(labels: TextColumn) -> tuple[list[str], NDArray[np.uint32]]:
+    """Return the different labels of a block, and for each row the number of its own."""
+    vocabulary = Vocabulary()
+    numbers = vocabulary.add(labels.buffer, labels.starts, labels.stops)
+    data, stops = vocabulary.export()
+    ends = stops.tolist()
+    return [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)], numbers
+
+
+@dataclass(frozen=True, slots=True)
+class CleanJob:
+    """Keep what the model agrees with."""
+
+    name: str = "langid_clean"
+    version: int = 1
+    summary: str = "keep the rows whose label a model agrees with"
+    Config: type[CleanConfig] = CleanConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 200_000_000
+
+    def plan(self, config: CleanConfig) -> Plan:
+        """Cut the files; the model is part of the input."""
+        if not config.model:
+            raise ConfigError("no model given", hint="add -m DIR, the folder of a trained model")
+        files = read_model(config.model)
+        sources = open_sources(config.inputs, (), input_format=config.input_format)
+        digest = digest_of([sources.digest, files.digest])
+        names, state = sources.corpus.names, (sources, LangidModel(files))
+        return Plan(self.name, self.version, 0, config_digest(config), digest, names, sources.shards(), state)
+
+    def run(self, plan: Plan, config: CleanConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Write kept rows and ledger in shard order."""
+        counts: dict[str, int] = {"read": 0, "kept": 0, "label_mismatch": 0, "low_confidence": 0, "blank": 0}
+        before: dict[int, int] = {}
+        encoder, languages = msgspec.json.Encoder(), plan.inputs[1].languages
+        name = "kept.txt" if config.table == "labels" else "kept.jsonl"
+        with writing(out.output), out.open(name) as kept, out.open("dropped.jsonl") as ledger:
+            for shard, part in engine.map_ordered(
+                "clean", CleanShard(config), plan.shards, state=plan.inputs
+            ):
+                out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+                first = before.get(shard.source, 0)
+                for block in part["blocks"]:
+                    kept.write(block["kept"])
+                    rows = _ledger_rows(block, plan.source_names[shard.source], first, languages)
+                    ledger.write(encoder.encode_lines(rows))
+                    for i, reason in REASONS.items():
+                        counts[reason] += int((block["reason"] == i).sum())
+                    counts["kept"] += block["num_kept"]
+                before[shard.source] = first + part["num_lines"]
+                counts["blank"] += part["num_blank"]
+            out.bad_rows.check()
+        counts["read"], counts["bad"] = out.bad_rows.num_read, out.bad_rows.num_bad
+        out.write_json("report.json", counts)
+        return dict(counts)
+
+
+def _ledger_rows(
+    block: dict[str, Any], source: str, first: int, languages: list[str]
+) -> list[dict[str, Any]]:
+    """The rows left out, as the ledger writes them."""
+    names = [*languages, UNDETERMINED]  # -1 is the last
+    columns = (block[name].tolist() for name in ("line", "reason", "label", "top", "score"))
+    return [
+        {
+            "source": source,
+            "line": first + line + 1,
+            "reason": REASONS[reason],
+            "label": block["names"][label],
+            "top": names[top],
+            "score": score,
+        }
+        for line, reason, label, top, score in zip(*columns, strict=True)
+    ]
+
+
+JOB = CleanJob()

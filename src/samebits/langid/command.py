@@ -1,0 +1,329 @@
+"""samebits langid: train, predict, clean, eval, merge, overlap, export, import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from samebits.cli import flags
+from samebits.cli.job_command import job_command
+from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.core.record import RunRecord
+from samebits.core.units import show_count
+
+__all__ = ["group"]
+
+
+def summarize_training(record: RunRecord) -> None:
+    """Say how the rows add up and what each cycle reached."""
+    about = record.metrics
+    rows = about["rows"]
+    reasons = " + ".join(f"{count:,} {reason}" for reason, count in rows["by_reason"].items()) or "0 dropped"
+    click.echo(f"{show_count(rows['read'], 'row')} = {rows['kept']:,} kept + {reasons}", err=True)
+    if rows["suspects_kept"]:
+        click.echo(
+            f"{show_count(rows['suspects_kept'], 'suspect')} among the kept rows: see the ledger", err=True
+        )
+    for cycle in about["cycles"]:
+        click.echo(
+            f"cycle {cycle['cycle']}: accuracy {cycle['accuracy']:.4f}, F1 {cycle['f1']:.4f} on {show_count(cycle['rows'], 'row')}, "
+            f"{cycle['removed']:,} removed",
+            err=True,
+        )
+    click.echo(
+        f"{show_count(about['languages'], 'language')}, {show_count(about['words'], 'word')}", err=True
+    )
+
+
+def summarize_cleaning(record: RunRecord) -> None:
+    """Say how the rows add up."""
+    counts = record.metrics
+    parts = " + ".join(
+        f"{counts[name]:,} {name}" for name in ("kept", "label_mismatch", "low_confidence", "blank", "bad")
+    )
+    click.echo(f"{show_count(counts['read'], 'row')} = {parts}", err=True)
+
+
+def summarize_model(record: RunRecord) -> None:
+    """Say what was written."""
+    about = record.metrics
+    size = f"{show_count(about['languages'], 'language')}, {show_count(about['words'], 'word')}"
+    click.echo(f"{about['mode']} model: {size}", err=True)
+
+
+def _model_flag(*, required: bool) -> click.Parameter:
+    text = "folder of the model" + ("" if required else " [the one made from the package's samples]")
+    return SectionedOption(["-m", "--model"], required=required, metavar="DIR", section=WHAT, help=text)
+
+
+def _load(model: str | None) -> Any:
+    from samebits import langid
+
+    return langid.LangidModel.load(model) if model else langid.load_default()
+
+
+def _predict(model: str | None, **values: Any) -> None:
+    """Print one line per input row, in order."""
+    from samebits.langid import predict_files
+
+    loaded = _load(model)
+    for text, prediction in predict_files(
+        loaded,
+        values["inputs"] or ("-",),
+        input_format=values["input_format"],
+        column=values["text_column"],
+        top=max(values["top"], 2 if values["explain"] else 1),
+        min_confidence=values["min_confidence"],
+        workers=values["workers"],
+    ):
+        if values["explain"]:
+            click.echo(_explained(loaded, text, prediction))
+        elif values["as_json"]:
+            ranking = [{"lang": name, "p": share} for name, share in prediction.ranking]
+            click.echo(
+                json.dumps({"text": text, "lang": prediction.label, "ranking": ranking}, ensure_ascii=False)
+            )
+        else:
+            shown = "\t".join(f"{name}\t{share:.4f}" for name, share in prediction.ranking[: values["top"]])
+            click.echo(f"{shown or 'und'}\t{text}" if prediction.label != "und" else f"und\t0.0000\t{text}")
+
+
+def _explained(model: Any, text: str, prediction: Any) -> str:
+    if model.mode == "exact":
+        return json.dumps(
+            {"text": text, "lang": prediction.label, "share": prediction.confidence}, ensure_ascii=False
+        )
+    found = model.explain(text)
+    features = [{"feature": f.feature, "kind": f.kind, "bits": f.bits} for f in found["features"]]
+    shown = {
+        "text": text,
+        "lang": found["label"],
+        "against": found["against"],
+        "lead_bits": found["lead_bits"],
+    }
+    return json.dumps({**shown, "features": features}, ensure_ascii=False)
+
+
+def _eval(model: str | None, **values: Any) -> None:
+    """Print accuracy, macro measures, confusion and accuracy by length."""
+    from samebits.langid import evaluate_files
+
+    report = evaluate_files(
+        _load(model),
+        values["inputs"],
+        input_format=values["input_format"],
+        text_column=values["text_column"],
+        lang_column=values["lang_column"],
+        workers=values["workers"],
+    )
+    if values["as_json"]:
+        click.echo(json.dumps(report, ensure_ascii=False))
+        return
+    for name in ("rows", "accuracy", "precision", "recall", "f1", "no_prediction"):
+        value = report[name]
+        click.echo(f"{name}\t{value:.4f}" if isinstance(value, float) else f"{name}\t{value}")
+    for bucket in report["by_length"]:
+        click.echo(
+            f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{show_count(bucket['rows'], 'row')}"
+        )
+    worst = sorted(report["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
+    for pair in worst:
+        click.echo(f"{pair['langs'][0]} {pair['langs'][1]}\t{pair['score']:.4f}")
+
+
+def _overlap(model: str | None, metric: str, as_json: bool) -> None:
+    """Print the matrix as tab-separated values."""
+    from samebits.langid.model.words import WordTable, overlap
+
+    table = WordTable.of(_load(model).files)
+    matrix = overlap(table, metric)
+    if as_json:
+        click.echo(json.dumps({"languages": table.languages, "metric": metric, "matrix": matrix}))
+        return
+    click.echo("\t".join(["", *table.languages]))
+    for name, row in zip(table.languages, matrix, strict=True):
+        click.echo("\t".join([name, *(f"{value:.4f}" for value in row)]))
+
+
+def _export(model: str | None, export_format: str) -> None:
+    """Print the model's words in another tool's form."""
+    from samebits.langid.model.words import WordTable, as_label_lines, as_lines, as_vocabulous
+
+    table = WordTable.of(_load(model).files)
+    if export_format == "vocabulous":
+        click.echo(as_vocabulous(table).decode())
+        return
+    for line in as_lines(table) if export_format == "tsv" else as_label_lines(table):
+        click.echo(line)
+
+
+def _reading_flags(*, labels: bool) -> list[click.Parameter]:
+    flag = SectionedOption
+    found: list[click.Parameter] = [
+        flag(
+            ["--input-format"],
+            default="auto",
+            metavar="NAME",
+            section=WHAT,
+            help="format of the input [auto]",
+        ),
+        flag(["--text-column"], default="text", section=WHAT, help="column that holds the text [text]"),
+        flag(
+            ["-w", "--workers"],
+            default="auto",
+            metavar="N|auto",
+            section=OTHER,
+            help="number of workers [auto]",
+        ),
+        flag(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
+    ]
+    if labels:
+        found.append(
+            flag(["--lang-column"], default="lang", section=WHAT, help="column that holds the label [lang]")
+        )
+    return found
+
+
+def _train_command() -> click.Command:
+    return job_command(
+        "langid",
+        name="train",
+        text="Train a language identifier from labelled rows (JSON lines, CSV, Parquet, __label__ lines, JSON objects). "
+        "Writes the model, a report per cycle and a ledger of every row left out.",
+        example="""
+        samebits langid train rows.jsonl -o model
+        samebits langid train rows.csv -o model --mode exact --cycles 2 --eval test.csv
+        """,
+        summarize=summarize_training,
+    )
+
+
+def _predict_command() -> click.Command:
+    return SectionedCommand(
+        "predict",
+        callback=_predict,
+        params=[
+            flags.input_argument(required=False),
+            _model_flag(required=False),
+            SectionedOption(["--top"], default=1, metavar="N", section=PRINT, help="languages to show [1]"),
+            SectionedOption(
+                ["--explain"], is_flag=True, section=PRINT, help="words and n-grams that decided, as JSON"
+            ),
+            SectionedOption(
+                ["--min-confidence"], default=0.0, metavar="P", section=WHAT, help="say und below this [0]"
+            ),
+            *_reading_flags(labels=False),
+        ],
+        help="Print the language of each row of the input (standard input if none is given), in order.",
+        example="echo 'Guten Morgen' | samebits langid predict --top 3",
+    )
+
+
+def _clean_command() -> click.Command:
+    return job_command(
+        "langid_clean",
+        name="clean",
+        text="Keep the rows whose label a model agrees with; the others go to a ledger with the reason.",
+        example="samebits langid clean rows.jsonl -m model -o cleaned --min-confidence 0.8",
+        summarize=summarize_cleaning,
+    )
+
+
+def _eval_command() -> click.Command:
+    return SectionedCommand(
+        "eval",
+        callback=_eval,
+        params=[flags.input_argument(), _model_flag(required=False), *_reading_flags(labels=True)],
+        help="Measure a model on labelled rows: accuracy, macro precision, recall and F1, by length, worst pairs.",
+        example="samebits langid eval test.jsonl -m model",
+    )
+
+
+def _merge_command() -> click.Command:
+    return job_command(
+        "langid_merge",
+        name="merge",
+        text="Add up the counts of models of one mode. A merged backoff model is not refined.",
+        example="samebits langid merge model-a model-b -o model",
+        summarize=summarize_model,
+    )
+
+
+def _overlap_command() -> click.Command:
+    return SectionedCommand(
+        "overlap",
+        callback=_overlap,
+        params=[
+            _model_flag(required=False),
+            SectionedOption(
+                ["--metric"],
+                type=click.Choice(["cosine", "jaccard"]),
+                default="cosine",
+                section=WHAT,
+                help="cosine of word frequencies, or share of common words [cosine]",
+            ),
+            SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
+        ],
+        help="Print how alike the languages of a model are.",
+        example="samebits langid overlap -m model --metric jaccard",
+    )
+
+
+def _export_command() -> click.Command:
+    return SectionedCommand(
+        "export",
+        callback=_export,
+        params=[
+            _model_flag(required=False),
+            SectionedOption(
+                ["--format", "export_format"],
+                type=click.Choice(["vocabulous", "labels", "tsv"]),
+                default="vocabulous",
+                section=WHAT,
+                help="vocabulous JSON; __label__xx lines for fastText; word, language and count a line [vocabulous]",
+            ),
+        ],
+        help="Print a model's words for another tool.",
+        example="samebits langid export -m model > vocabulous.json",
+    )
+
+
+def _import_command() -> click.Command:
+    return job_command(
+        "langid_import",
+        name="import",
+        text="Make a model from a vocabulous JSON file, or from __label__xx lines of words; it predicts in exact mode.",
+        example="samebits langid import vocabulous.json -o model",
+        summarize=summarize_model,
+    )
+
+
+_COMMANDS: dict[str, Callable[[], click.Command]] = {
+    "train": _train_command,
+    "predict": _predict_command,
+    "clean": _clean_command,
+    "eval": _eval_command,
+    "merge": _merge_command,
+    "overlap": _overlap_command,
+    "export": _export_command,
+    "import": _import_command,
+}
+
+
+class _LangidGroup(SectionedGroup):
+    """Makes a command when it is used: ``train`` then loads one job of four, which is a tenth of its start-up."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make one command."""
+        return _COMMANDS[cmd_name]() if cmd_name in _COMMANDS else None
+
+
+group = _LangidGroup("langid", help="Identify languages: train from noisy labels, predict, clean, compare.")
+group.example = "echo 'Guten Morgen' | samebits langid predict"

@@ -1,0 +1,1 @@
+"""A trained model: on disk, in memory, predicting and explaining."""

@@ -1,0 +1,152 @@
+"""The model on disk: ``model.json`` and arrays. Loading runs no code, and every size is checked before it is used.
+
+``words.npy`` with ``word_stops.npy`` is the vocabulary in first-seen order, ``entry_*.npy`` its languages and counts (what
+merge, export and overlap need). Backoff models also have ``keys.npy``, ``key_sizes.npy``, ``value_languages.npy``,
+``values.npy`` and ``floors.npy``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.data.artifact import Artifact, ArtifactWriter, open_artifact
+from samebits.errors import ArtifactCorrupt, InputError
+from samebits.langid.constants import CONSTANTS, NUM_GROUPS, TEMPERATURE_SHIFT
+from samebits.langid.tables import unicode_version
+from samebits.langid.training.tasks import WordCounts
+
+if TYPE_CHECKING:
+    from samebits.langid.model.features import Features
+
+__all__ = ["JOBS", "ModelFiles", "read_model", "write_model"]
+
+FORMAT = "langid.v1"
+JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
+
+
+class ModelFiles(NamedTuple):
+    """A model as arrays; ``features`` has no counts of its own (they follow from the words)."""
+
+    mode: str
+    languages: list[str]
+    words: NDArray[np.uint8]
+    word_stops: NDArray[np.int64]
+    counted: WordCounts
+    features: Features | None
+    digest: str
+    script: str
+
+
+def write_model(
+    out: ArtifactWriter,
+    mode: str,
+    languages: list[str],
+    words: NDArray[np.uint8],
+    word_stops: NDArray[np.int64],
+    counted: WordCounts,
+    features: Features | None,
+) -> None:
+    """Write a model's files; words no language has (left by dropped rows) are not in it."""
+    words, word_stops, counted = _used(words, word_stops, counted)
+    out.write_json(
+        "model.json",
+        {
+            "format": FORMAT,
+            "mode": mode,
+            "languages": languages,
+            "unicode": unicode_version(),
+            "constants": CONSTANTS.tolist(),
+            "temperature_shift": TEMPERATURE_SHIFT,
+        },
+    )
+    out.write_array("words.npy", words)
+    out.write_array("word_sizes.npy", np.diff(word_stops, prepend=0).astype(np.uint32))
+    out.write_array("entry_sizes.npy", np.diff(counted.stops, prepend=0).astype(np.uint32))
+    out.write_array("entry_languages.npy", counted.languages.astype(np.uint16))
+    out.write_array("entry_counts.npy", counted.counts)
+    if features is not None:
+        out.write_array("keys.npy", features.keys)
+        out.write_array("key_sizes.npy", np.diff(features.stops, prepend=0).astype(np.uint32))
+        out.write_array("value_languages.npy", features.languages)
+        out.write_array("values.npy", features.values)
+        out.write_array("floors.npy", features.floors)
+
+
+def _used(
+    words: NDArray[np.uint8], word_stops: NDArray[np.int64], counted: WordCounts
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], WordCounts]:
+    used = np.diff(counted.stops, prepend=0) > 0
+    if used.all():
+        return words, word_stops, counted
+    sizes = np.diff(word_stops, prepend=0)
+    kept = words[np.repeat(used, sizes)]
+    return kept, np.cumsum(sizes[used]), WordCounts(counted.stops[used], counted.languages, counted.counts)
+
+
+def read_model(folder: str | Path) -> ModelFiles:
+    """Read and check a model.
+
+    Raises:
+        InputError: if the folder is no langid model.
+        ArtifactCorrupt: if its files do not fit together.
+    """
+    artifact = open_artifact(folder)
+    if artifact.manifest["job"] not in JOBS:
+        hint = "train one with: samebits langid train DATA -o DIR"
+        raise InputError(
+            f"an artifact of {artifact.manifest['job']!r}, not a langid model", path=str(folder), hint=hint
+        )
+    described: dict[str, Any] = artifact.json("model.json")
+    if described.get("format") != FORMAT or described.get("constants") != CONSTANTS.tolist():
+        raise ArtifactCorrupt(f"{folder}: model format {described.get('format')!r} is not {FORMAT!r}")
+    languages = [str(name) for name in described["languages"]]
+    counted = _counted(artifact, len(languages))
+    word_stops = _stops(artifact, "word_sizes.npy", len(artifact.array("words.npy")))
+    if len(word_stops) != len(counted.stops):
+        raise ArtifactCorrupt(f"{folder}: {len(word_stops)} words and {len(counted.stops)} entries of words")
+    features = _features(artifact, len(languages)) if described["mode"] == "backoff" else None
+    return ModelFiles(
+        str(described["mode"]),
+        languages,
+        artifact.array("words.npy"),
+        word_stops,
+        counted,
+        features,
+        artifact.digest,
+        str(artifact.config.get("script", "auto")),
+    )
+
+
+def _stops(artifact: Artifact, name: str, total: int) -> NDArray[np.int64]:
+    stops = np.cumsum(artifact.array(name), dtype=np.int64)
+    if (int(stops[-1]) if len(stops) else 0) != total:
+        raise ArtifactCorrupt(f"{artifact.path(name)}: sizes add up to {stops[-1:]}, not {total}")
+    return stops
+
+
+def _counted(artifact: Artifact, num_languages: int) -> WordCounts:
+    languages = artifact.array("entry_languages.npy").astype(np.int32)
+    counts = artifact.array("entry_counts.npy")
+    if len(languages) != len(counts) or (len(languages) and int(languages.max()) >= num_languages):
+        raise ArtifactCorrupt(f"{artifact.folder}: entries do not fit {num_languages} languages")
+    return WordCounts(_stops(artifact, "entry_sizes.npy", len(counts)), languages, counts)
+
+
+def _features(artifact: Artifact, num_languages: int) -> Features:
+    from samebits.langid.model.features import Features
+
+    keys, languages = artifact.array("keys.npy"), artifact.array("value_languages.npy")
+    values, floors = artifact.array("values.npy"), artifact.array("floors.npy")
+    stops = _stops(artifact, "key_sizes.npy", len(values))
+    fits = (
+        len(stops) == len(keys)
+        and len(languages) == len(values)
+        and floors.shape == (NUM_GROUPS, num_languages)
+    )
+    if not fits or (len(languages) and int(languages.max()) >= num_languages):
+        raise ArtifactCorrupt(f"{artifact.folder}: features do not fit {num_languages} languages")
+    return Features(keys, stops, languages, np.empty(0, np.uint32), values.astype(np.int64) << 4, floors)

@@ -1,0 +1,1 @@
+"""Labelled rows to integers to a model, in two modes."""

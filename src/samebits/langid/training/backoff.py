@@ -1,0 +1,260 @@
+"""Backoff mode's training: count, look for suspects, refine.
+
+1. Words are counted by language; n-gram counts follow from them.
+2. Suspects: each row is scored with its own counts taken out, and one whose label is more than ``drop_bits`` behind goes
+   into the ledger. Between cycles suspects are dropped; after the last they stay, because dropping right rows that look
+   odd costs more than keeping wrong ones (dev/LOG.md).
+3. Refinement: counts say what is frequent, not what tells languages apart. Each pass scores all rows, turns scores into
+   probabilities, and moves every value by the sum over rows of (is it the label) - p, divided by the square root of the
+   feature's count. It is plain gradient descent on whole numbers over all rows at once: any cut gives the same bits.
+   Suspects do not take part, which keeps wrong labels from being learnt by heart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.engine import Engine
+from samebits.core.plan import Shard
+from samebits.kernels.langid.dict import first_rows
+from samebits.kernels.langid.score import softmax_gradient
+from samebits.langid.config import LangidConfig
+from samebits.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
+from samebits.langid.model.features import Features, derive, powers_of_two
+from samebits.langid.training.gather import Rows
+from samebits.langid.training.ledger import SUSPECT, Ledger
+from samebits.langid.training.report import make_report
+from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
+
+__all__ = ["BackoffResult", "best_two", "train_backoff"]
+
+REFINE_ROWS = 65_536  # a sample this large moves values as all rows would; the cost of a pass is bounded
+REFINE_LANGUAGES = 1_024  # every pass looks at every language for every row; beyond this it is left out
+CELLS_PER_BLOCK = 1 << 20  # rows times languages scored at a time: 4 MB
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffResult:
+    """What training gives."""
+
+    words: WordCounts
+    features: Features
+    reports: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The vocabulary's bytes, for the kernels."""
+
+    data: NDArray[np.uint8]
+    stops: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The training rows."""
+
+    rows: TokenRows
+    words: _Words
+    labels: NDArray[np.int32]
+
+
+def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger) -> BackoffResult:
+    """Run the cycles, then refine; the ledger is told of every row left out and of every suspect."""
+    n, num = rows.num_train, len(rows.languages)
+    state = _State(
+        TokenRows(rows.tokens, rows.stops[:n]), _Words(rows.words, rows.word_stops), rows.labels[:n]
+    )
+    ledger.drop_empty(rows.kept[:n])
+    identities = _with_labels(rows.identities[:n], state.labels)
+    ledger.drop_duplicates(first_rows(identities, rows.kept[:n].view(np.uint8)))
+    reports: list[dict[str, Any]] = []
+    for cycle in range(1, config.cycles + 1):
+        keep, last = ~ledger.dropped, cycle == config.cycles
+        words = count_words(
+            engine,
+            "count",
+            state.rows,
+            state.labels,
+            keep,
+            num_words=rows.num_words,
+            num_languages=num,
+            once_per_row=False,
+        )
+        features = derive(rows.words, rows.word_stops, words, num)
+        suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)
+        if last and config.refine and 1 < num <= REFINE_LANGUAGES and len(features.keys):
+            usable = keep & (ledger.reason != SUSPECT)
+            features = _refine(engine, state, features, _sample(identities, usable), config.refine)
+        trained = np.bincount(state.labels[keep], minlength=num) > 0
+        report = _report(engine, rows, state, features, trained)
+        counts = {"samples": int(keep.sum()), "removed": 0 if last else suspects, "suspects": suspects}
+        reports.append({"cycle": cycle, **counts, **report})
+    return BackoffResult(words, features, reports)
+
+
+def _with_labels(identities: NDArray[np.uint64], labels: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Equal texts with different labels are not duplicates here: which label is right, is for the counts to say."""
+    mixed = identities.copy()
+    mixed[:, 1] ^= (labels.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOut:
+    """How far each row's label is behind, its own counts taken out."""
+
+    def __call__(self, shard: Shard, state: Any, /) -> list[Any]:
+        """Return top language and its lead over the label."""
+        rows, words, scorer, labels, counts = state
+        tokens, stops = rows.of(shard.start, shard.stop)
+        part = labels[shard.start : shard.stop]
+        return list(scorer.leave_one_out(tokens, stops, words.data, words.stops, part, counts, CONSTANTS))
+
+
+def _note_suspects(
+    engine: Engine,
+    state: _State,
+    features: Features,
+    ledger: Ledger,
+    config: LangidConfig,
+    cycle: int,
+    *,
+    drop: bool,
+) -> int:
+    """Find rows whose label is far behind; return how many of the rows still kept they are."""
+    full = (state.rows, state.words, features.scorer(), state.labels, features.counts)
+    parts = list(run_rows(engine, "suspects", LeaveOneOut(), len(state.labels), full))
+    top, lead = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    found = np.flatnonzero((lead > config.drop_bits * UNITS_PER_BIT) & ~ledger.dropped)
+    ledger.note(
+        found,
+        np.full(len(found), SUSPECT, np.uint8),
+        cycle=cycle,
+        top=top[found],
+        score=lead[found] / UNITS_PER_BIT,
+        second=np.zeros(len(found)),
+        drop=drop,
+    )
+    return len(found)
+
+
+@dataclass(frozen=True, slots=True)
+class RefineRows:
+    """One pass over some rows: the sum over rows of (is it the label) - p, for every entry."""
+
+    def __call__(self, shard: Shard, state: Any, /) -> NDArray[np.int64]:
+        """Return one whole number per entry, in 1/65,536."""
+        rows, words, scorer, labels, num_entries, num_languages = state
+        tokens, stops = rows.of(shard.start, shard.stop)
+        sums = np.zeros(num_entries, np.int64)
+        powers = powers_of_two(TEMPERATURE_SHIFT)
+        for first, last in blocks(len(stops), num_languages):
+            scores, _ = scorer.score(tokens, stops, words.data, words.stops, first, last)
+            part = labels[shard.start + first : shard.start + last]
+            gradient = softmax_gradient(scores, part, powers, TEMPERATURE_SHIFT)
+            scorer.scatter(tokens, stops, words.data, words.stops, first, gradient, sums)
+        return sums
+
+
+def blocks(num_rows: int, num_languages: int) -> list[tuple[int, int]]:
+    """Cut rows into ranges whose scores fit in a few megabytes."""
+    size = max(1, CELLS_PER_BLOCK // max(1, num_languages))
+    return [(first, min(first + size, num_rows)) for first in range(0, num_rows, size)]
+
+
+def _refine(
+    engine: Engine, state: _State, features: Features, chosen: NDArray[np.int64], passes: int
+) -> Features:
+    """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow."""
+    sample, labels = take_rows(state.rows, chosen), state.labels[chosen]
+    per_feature = np.add.reduceat(
+        features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])
+    )
+    roots = np.array(
+        [isqrt(count << 16) for count in per_feature.tolist()], np.int64
+    )  # 256 times the square root
+    divisor = np.repeat(roots, np.diff(features.stops, prepend=0))
+    num_languages = features.floors.shape[1]
+    for _ in range(passes):
+        full = (sample, state.words, features.scorer(), labels, len(divisor), num_languages)
+        sums = np.zeros(len(divisor), np.int64)
+        for part in run_rows(engine, "refine", RefineRows(), len(labels), full):
+            sums += part
+        # sums / 65,536 in bits, times 1,024 for the unit: sums / (64 root), and roots are 256 times too large.
+        features = replace(features, master=features.master + 4 * sums // divisor)
+    return features
+
+
+def take_rows(rows: TokenRows, chosen: NDArray[np.int64]) -> TokenRows:
+    """Return the chosen rows on their own."""
+    starts = np.concatenate([[0], rows.stops[:-1]])[chosen]
+    lengths = rows.stops[chosen] - starts
+    stops = np.cumsum(lengths)
+    places = np.arange(int(stops[-1]) if len(stops) else 0) + np.repeat(starts - (stops - lengths), lengths)
+    return TokenRows(np.asarray(rows.tokens[places]), stops)
+
+
+def _sample(identities: NDArray[np.uint64], usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows to refine with: all usable ones, or those with the lowest identities, which is no matter of their order."""
+    rows = np.flatnonzero(usable)
+    if len(rows) <= REFINE_ROWS:
+        return rows
+    order = np.lexsort((rows, identities[rows, 1], identities[rows, 0]))
+    return np.sort(rows[order[:REFINE_ROWS]])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreText:
+    """Top two languages of some rows."""
+
+    def __call__(self, shard: Shard, state: Any, /) -> list[Any]:
+        """Return top (-1: no known n-gram), its score and its lead."""
+        rows, words, scorer, num_languages = state
+        tokens, stops = rows.of(shard.start, shard.stop)
+        found = [
+            best_two(*scorer.score(tokens, stops, words.data, words.stops, first, last))
+            for first, last in blocks(len(stops), num_languages)
+        ]
+        return [np.concatenate([part[i] for part in found]) for i in range(3)]
+
+
+def best_two(
+    scores: NDArray[np.int32], known: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Return top language (the lower number of equals; -1 where nothing is known), runner-up and the lead."""
+    every = np.arange(len(scores))
+    top = scores.argmax(axis=1)
+    if scores.shape[1] == 1:
+        return (
+            np.where(known > 0, 0, -1).astype(np.int32),
+            np.full(len(scores), -1, np.int32),
+            scores[:, 0].astype(np.int64),
+        )
+    others = scores.copy()
+    others[every, top] = np.iinfo(np.int32).min
+    second = others.argmax(axis=1)
+    lead = scores[every, top].astype(np.int64) - scores[every, second]
+    return np.where(known > 0, top, -1).astype(np.int32), second.astype(np.int32), lead
+
+
+def _report(
+    engine: Engine, rows: Rows, state: _State, features: Features, trained: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Report on the evaluation rows, or on the training rows; margins are in bits."""
+    start = rows.num_train if rows.has_eval else 0
+    first = int(rows.stops[start - 1]) if start else 0
+    reported = TokenRows(rows.tokens[first:], rows.stops[start:] - first)
+    full = (reported, state.words, features.scorer(), len(rows.languages))
+    parts = list(run_rows(engine, "report", ScoreText(), len(reported.stops), full))
+    top, _, lead = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    kept = rows.kept[start:]
+    margins = np.where(top[kept] >= 0, lead[kept] / UNITS_PER_BIT, 1.0)
+    return make_report(
+        rows.labels[start:][kept], top[kept], margins, trained=trained, languages=rows.languages
+    )

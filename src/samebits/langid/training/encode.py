@@ -1,0 +1,148 @@
+"""Pass 1: a shard's rows as integers. Every later stage works on these and never reads text again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.plan import Shard
+from samebits.data.readers.rows import BadRow, TextColumn
+from samebits.kernels.langid.encode import encode_rows
+from samebits.kernels.langid.words import Vocabulary
+from samebits.langid.config import MOST_POINTS, LangidConfig
+from samebits.langid.sources import LabelledBlock, Sources, iter_labelled
+from samebits.langid.tables import load_tables, script_number
+
+__all__ = ["EncodeShard"]
+
+NARROW_WORDS = 1 << 16
+
+Part = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeShard:
+    """The task: read, split, clean, cut into words, number the words; see ``Part`` keys in ``gather``."""
+
+    config: LangidConfig
+
+    def __call__(self, shard: Shard, state: Sources, /) -> Part:
+        """Return the shard's rows as integers, its words and labels in first-seen order, and what was bad."""
+        config = self.config
+        blocks = list(
+            iter_labelled(state, shard, text_column=config.text_column, lang_column=config.lang_column)
+        )
+        # Only rows that a report looks at are cleaned twice, as the reference does.
+        reported = shard.source >= state.num_train or state.num_train == len(state.corpus.sources)
+        pieces = [self.encode(block, again=reported) for block in blocks]
+        bad: list[BadRow] = [row for block in blocks for row in block.bad]
+        return {
+            "blocks": pieces,
+            "bad": bad,
+            "num_lines": sum(block.num_lines for block in blocks),
+            "num_blank": sum(block.num_blank for block in blocks),
+        }
+
+    def encode(self, block: LabelledBlock, *, again: bool) -> Part:
+        """Encode one block."""
+        text, rows, sentence = self.split(block)
+        part: Part = encode_column(self.config, text, again=again)
+        labels = Vocabulary()
+        numbers = labels.add(block.label.buffer, block.label.starts, block.label.stops)
+        part["labels"] = narrow(numbers[rows])
+        part["label_names"], ends = labels.export()
+        part["label_sizes"] = narrow(_lengths(ends))
+        part["lines"] = narrow(block.lines[rows])
+        if self.config.sentences != "none":
+            part["sentence"] = sentence
+        return part
+
+    def split(self, block: LabelledBlock) -> tuple[TextColumn, NDArray[np.int64], NDArray[np.int64]]:
+        """Return the texts to encode, and for each the row it is from and its number within the row."""
+        rows = np.arange(len(block.text), dtype=np.int64)
+        if self.config.sentences == "none":
+            return block.text, rows, rows
+        text = block.text
+        if self.config.sentences == "punkt":
+            from samebits.langid.training.punkt import split_by_punkt
+
+            rows, starts, stops = split_by_punkt(text)
+        else:
+            from samebits.kernels.langid.sentences import split_sentences
+
+            rows, starts, stops = split_sentences(load_tables(), text.buffer, text.starts, text.stops)
+        first = np.searchsorted(rows, rows, side="left")
+        return TextColumn(text.buffer, starts, stops), rows, np.arange(len(rows), dtype=np.int64) - first
+
+
+def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Part:
+    """Encode texts: tokens, lengths (tokens per row), words, identities, and which rows have nothing left."""
+    if config.mode == "backoff":
+        from samebits.kernels.langid.fold import fold_rows
+
+        folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
+        return {
+            **_words(folded["words"], folded["word_stops"]),
+            **_tokens(folded["tokens"], folded["token_stops"], len(folded["word_stops"])),
+            "hashes": folded["hashes"],
+            "kept": (_lengths(folded["token_stops"]) > 0).view(np.uint8),
+            "num_cut": int(folded["cut"].sum()),
+        }
+    script = script_number(config.script)
+    encoded = encode_rows(load_tables(), text.buffer, text.starts, text.stops, script, int(again))
+    part = {
+        **_words(encoded["words"], encoded["word_stops"]),
+        **_tokens(encoded["tokens"], encoded["token_stops"], len(encoded["word_stops"])),
+        "hashes": encoded["hashes"],
+        "kept": (encoded["sizes"] > 0).view(np.uint8),
+        "num_cut": 0,
+    }
+    unstable = np.flatnonzero(encoded["unstable"]) if again else np.empty(0, np.int64)
+    if len(unstable):
+        part["again"] = _clean_again(encoded["texts"], encoded["sizes"], encoded["hashes"], unstable, script)
+    return part
+
+
+def _clean_again(
+    texts: NDArray[np.uint8],
+    sizes: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    rows: NDArray[np.int64],
+    script: int,
+) -> Part:
+    """Clean the cleaned rows once more, and return those that changed: the reference reports on these."""
+    stops = np.cumsum(sizes[rows])
+    second = encode_rows(load_tables(), texts, stops - sizes[rows], stops, script, 0)
+    changed = np.flatnonzero((second["hashes"] != hashes[rows]).any(axis=1) | (second["sizes"] == 0))
+    ends = second["token_stops"]
+    starts = ends - _lengths(ends)
+    picked = [second["tokens"][starts[i] : ends[i]] for i in changed.tolist()]
+    return {
+        **_words(second["words"], second["word_stops"]),
+        "tokens": np.concatenate(picked) if picked else np.empty(0, np.uint32),
+        "lengths": narrow((ends - starts)[changed]),
+        "rows": rows[changed],
+        "kept": (second["sizes"][changed] > 0).view(np.uint8),
+    }
+
+
+def _lengths(stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.diff(stops, prepend=np.int64(0))
+
+
+def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in as few bytes as the largest needs: a part is digested, journalled and read again."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max()) if len(numbers) else 0))
+
+
+def _tokens(tokens: NDArray[np.uint32], stops: NDArray[np.int64], num_words: int) -> Part:
+    """Two bytes a token where they are enough, and never one: they are most of a part, and have a kernel of their own."""
+    few = tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens
+    return {"tokens": few, "lengths": narrow(_lengths(stops))}
+
+
+def _words(words: NDArray[np.uint8], stops: NDArray[np.int64]) -> Part:
+    return {"words": words, "word_sizes": narrow(_lengths(stops))}

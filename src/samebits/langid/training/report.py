@@ -1,0 +1,113 @@
+"""What a cycle's dictionary is worth: accuracy, macro precision, recall and F1, confusion and margin.
+
+The definitions are the reference's: accuracy over rows with a prediction, languages of the training rows only; confusion
+of a pair is the share of their rows taken for the other, and the mean is over pairs that are confused at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.kernels.langid.confusion import confusion_table
+
+__all__ = ["Confusion", "confusion_of", "make_report"]
+
+DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
+
+
+class Confusion(NamedTuple):
+    """How many rows of language ``true`` were taken for ``predicted``: one entry per pair that occurs, sorted.
+
+    ``predicted`` is the number of languages for rows without a prediction.
+    """
+
+    true: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    def among(self, chosen: NDArray[np.bool_]) -> Confusion:
+        """Keep pairs of chosen languages only."""
+        kept = chosen[self.true] & np.append(chosen, False)[self.predicted]
+        return Confusion(self.true[kept], self.predicted[kept], self.rows[kept])
+
+
+def confusion_of(labels: NDArray[np.int32], top: NDArray[np.int32], num_languages: int) -> Confusion:
+    """Count all rows; a table of all pairs is made for few languages only: 10,000 would not allow one."""
+    width = num_languages + 1
+    if num_languages * width <= DENSE_CELLS:
+        table = confusion_table(labels, top, num_languages).reshape(-1)
+        pairs = np.flatnonzero(table)
+        rows = table[pairs]
+    else:
+        flat = labels.astype(np.int64) * width + np.where(top < 0, num_languages, top)
+        pairs, rows = np.unique(flat, return_counts=True)
+    return Confusion(pairs // width, pairs % width, rows)
+
+
+def make_report(
+    labels: NDArray[np.int32],
+    top: NDArray[np.int32],
+    margins: NDArray[np.float64],
+    *,
+    trained: NDArray[np.bool_],
+    languages: list[str],
+) -> dict[str, Any]:
+    """Report on rows.
+
+    Args:
+        labels: True languages.
+        top: Predicted ones, -1 for none.
+        margins: Lead of the prediction over the runner-up, 1 without a prediction.
+        trained: Which languages were trained.
+        languages: Names of all.
+    """
+    num = len(languages)
+    every = confusion_of(labels, top, num)
+    table = every.among(trained)
+    pairs = _pairs(table, _sums(every.true, every.rows, num), languages)
+    on_diagonal = table.true == table.predicted
+    right = _sums(table.true[on_diagonal], table.rows[on_diagonal], num)[trained]
+    predicted = _sums(table.predicted, table.rows, num)[trained]
+    true = _sums(table.true, table.rows, num)[trained]
+    precision, recall = _shares(right, predicted), _shares(right, true)
+    f1 = [2 * p * r / (p + r) if p + r > 0 else 0.0 for p, r in zip(precision, recall, strict=True)]
+    total = int(table.rows.sum())
+    return {
+        "rows": len(labels),
+        "accuracy": int(right.sum()) / total if total else 0.0,
+        "precision": _mean(precision),
+        "recall": _mean(recall),
+        "f1": _mean(f1),
+        "confusion": _mean([pair["score"] for pair in pairs]),
+        "confusion_pairs": pairs,
+        "confidence_margin": float(margins.mean()) if len(margins) else 0.0,
+        "no_prediction": int(every.rows[every.predicted == num].sum()),
+    }
+
+
+def _sums(languages: NDArray[np.int64], rows: NDArray[np.int64], num: int) -> NDArray[np.int64]:
+    """Add up rows by language; whole numbers below 2**53, so that the float sums of ``bincount`` are exact."""
+    return np.bincount(languages, rows, num).astype(np.int64)
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _shares(part: NDArray[np.int64], whole: NDArray[np.int64]) -> list[float]:
+    return [a / b if b > 0 else 0.0 for a, b in zip(part.tolist(), whole.tolist(), strict=True)]
+
+
+def _pairs(table: Confusion, rows_of: NDArray[np.int64], names: list[str]) -> list[dict[str, Any]]:
+    both: dict[tuple[int, int], int] = {}
+    for i, j, rows in zip(table.true.tolist(), table.predicted.tolist(), table.rows.tolist(), strict=True):
+        if i != j:
+            pair = (min(i, j), max(i, j))
+            both[pair] = both.get(pair, 0) + rows
+    return [
+        {"langs": [names[i], names[j]], "score": rows / int(rows_of[i] + rows_of[j])}
+        for (i, j), rows in sorted(both.items())
+    ]

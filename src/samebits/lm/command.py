@@ -1,0 +1,246 @@
+"""samebits lm: train, sample, eval, export."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from samebits.cli.job_command import ask_job, job_command
+from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.core.events import Event, Observer, fan_out
+from samebits.core.record import RunRecord
+from samebits.core.units import show_size
+from samebits.lm.command_progress import make_lm_progress
+
+__all__ = ["group"]
+
+
+def summarize(record: RunRecord) -> None:
+    """Say what was learned, and what it cost."""
+    about = record.metrics
+    click.echo(
+        f"{about['parameters']:,} parameters, {about['steps']:,} steps, {about['tokens_seen']:,} tokens seen",
+        err=True,
+    )
+    if about["val_loss"] is not None:
+        bits = f", {about['bits_per_byte']:.4f} bits per byte" if about["bits_per_byte"] else ""
+        click.echo(f"validation loss {about['val_loss']:.4f}{bits}", err=True)
+    memory = about["memory"]
+    if memory:
+        said = ", ".join(f"{show_size(size)} {name.replace('_', ' ')}" for name, size in memory.items())
+        click.echo(f"memory: {said}", err=True)
+    if not about["exact"]:
+        click.echo("not exact: the run was continued on another CPU or library version", err=True)
+    click.echo(f"state {about['state_digest']}", err=True)
+
+
+@contextmanager
+def watching(values: dict[str, Any]) -> Iterator[Observer]:
+    """Show the line of training and write the log file while the body runs."""
+    progress = make_lm_progress(show=values["progress"], quiet=values["quiet"])
+    with progress:
+        if not values["log_file"]:
+            yield progress
+            return
+        with Path(values["log_file"]).open("wb") as file:
+
+            def log(event: Event) -> None:
+                from samebits.data.event_log import event_line
+
+                file.write(event_line(event))
+
+            yield fan_out(progress, log)
+
+
+def _train_command() -> click.Command:
+    dry = SectionedOption(
+        ["--dry-run"], is_flag=True, section=PRINT, help="say what the run would need, and start nothing"
+    )
+    command = job_command(
+        "lm",
+        name="train",
+        text="Train a small GPT on a text, a token store or .bin files. The weights are the same to the last bit for any "
+        "number of workers; an interrupted run is continued by the same command.",
+        example="""
+        samebits lm train book.txt -o run
+        samebits lm train corpus-tokens/ -o run --depth 6 --steps 3000 -w 4
+        samebits lm train book.txt -o run --preset tiny --steps 300 --sample-every 100 --validate-every 100
+        """,
+        summarize=summarize,
+        extra=[dry],
+        watch=watching,
+    )
+    run = command.callback
+    assert run is not None
+
+    def callback(**values: Any) -> None:
+        if values["dry_run"]:
+            _estimate(values)
+        else:
+            run(**values)
+
+    command.callback = callback
+    return command
+
+
+def _estimate(values: dict[str, Any]) -> None:
+    from samebits.lm.estimation import estimate
+
+    config, _ = ask_job("lm", values)
+    found = estimate(config)
+    if values["as_json"]:
+        click.echo(json.dumps(dataclasses.asdict(found)))
+        return
+    click.echo(f"parameters       {found.parameters:,}")
+    click.echo(f"tokens           {found.train_tokens:,} to train on, {found.val_tokens:,} to validate")
+    click.echo(f"steps            {found.steps:,}, {found.epochs:.1f} times the training part")
+    click.echo(
+        f"memory           {show_size(found.shared_bytes)} shared, {show_size(found.worker_bytes)} a worker"
+    )
+    click.echo(
+        f"arithmetic       {found.flops / 1e12:.2f} TFLOP; this core does {found.flops_per_second / 1e9:.0f} GFLOP/s"
+    )
+    click.echo(f"time on one core {found.seconds_one_core:.0f} s, about")
+
+
+def _model_argument() -> click.Argument:
+    return click.Argument(["folder"], metavar="RUN")
+
+
+def _unknown_flag() -> SectionedOption:
+    return SectionedOption(
+        ["--unknown"],
+        type=click.Choice(["error", "skip"]),
+        default="error",
+        section=WHAT,
+        help="characters the model does not know: error, or skip them [error]",
+    )
+
+
+def _sample(folder: str, prompt: str, tokens: int, as_json: bool, unknown: str, **choices: Any) -> None:
+    from samebits.lm.model.language_model import LanguageModel
+
+    model = LanguageModel.load(folder)
+    if as_json:
+        text = model.generate(prompt, tokens=tokens, unknown=unknown, **choices)
+        click.echo(json.dumps({"prompt": prompt, "text": text, "model": model.digest}, ensure_ascii=False))
+        return
+    click.echo(prompt, nl=False)
+    for piece in model.stream(prompt, tokens=tokens, unknown=unknown, **choices):
+        click.echo(piece, nl=False)
+    click.echo()
+
+
+def _eval(folder: str, inputs: tuple[str, ...], unknown: str, part: str, as_json: bool) -> None:
+    from samebits.lm.evaluation import evaluate
+    from samebits.lm.model.language_model import LanguageModel
+
+    found = evaluate(LanguageModel.load(folder), inputs, unknown=unknown, part=part)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(found)))
+        return
+    click.echo(f"loss           {found.loss:.4f} nats a token")
+    click.echo(f"perplexity     {found.perplexity:.3f}")
+    if found.bits_per_byte is not None:
+        click.echo(f"bits per byte  {found.bits_per_byte:.4f}")
+    click.echo(f"tokens         {found.tokens:,} in {found.windows:,} windows")
+
+
+def _export(folder: str, output: str, format: str) -> None:  # noqa: A002 - the flag's own name
+    from samebits.lm.exchange.export import export
+    from samebits.lm.model.language_model import LanguageModel
+
+    said = export(LanguageModel.load(folder), output, format)
+    click.echo(f"written to {output}; {said}", err=True)
+
+
+def _sample_command() -> click.Command:
+    flag = SectionedOption
+    return SectionedCommand(
+        "sample",
+        callback=_sample,
+        params=[
+            _model_argument(),
+            flag(["--prompt", "-p"], default="", metavar="TEXT", section=WHAT, help="text to go on from"),
+            flag(["--tokens", "-n"], default=500, metavar="N", section=WHAT, help="tokens to make [500]"),
+            flag(
+                ["--temperature"], default=0.8, metavar="X", section=WHAT, help="0: the likeliest token [0.8]"
+            ),
+            flag(
+                ["--top-k"],
+                default=0,
+                metavar="N",
+                section=WHAT,
+                help="keep this many candidates; 0: all [0]",
+            ),
+            flag(["--top-p"], default=1.0, metavar="X", section=WHAT, help="keep this much probability [1]"),
+            flag(["--seed"], default=0, metavar="N", section=WHAT, help="root of the draws [0]"),
+            _unknown_flag(),
+            flag(["--json", "as_json"], is_flag=True, section=PRINT, help="print one JSON object at the end"),
+        ],
+        help="Write text with a model, token by token; the same seed gives the same text.",
+        example='samebits lm sample run --prompt "ROMEO:" -n 500 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7',
+    )
+
+
+def _eval_command() -> click.Command:
+    return SectionedCommand(
+        "eval",
+        callback=_eval,
+        params=[
+            _model_argument(),
+            click.Argument(["inputs"], nargs=-1, required=True, metavar="INPUT..."),
+            _unknown_flag(),
+            SectionedOption(
+                ["--part"],
+                type=click.Choice(["all", "train", "val"]),
+                default="all",
+                section=WHAT,
+                help="the whole input, or one side of the cut that training makes [all]",
+            ),
+            SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
+        ],
+        help="Measure loss, perplexity and bits per byte of a model on a text, a token store or .bin files.",
+        example="""
+        samebits lm eval run other-book.txt
+        samebits lm eval run book.txt --part val
+        """,
+    )
+
+
+def _export_command() -> click.Command:
+    return SectionedCommand(
+        "export",
+        callback=_export,
+        params=[
+            _model_argument(),
+            SectionedOption(
+                ["-o", "--output"], required=True, metavar="DIR", section=OTHER, help="folder to write"
+            ),
+            SectionedOption(
+                ["--format"],
+                type=click.Choice(["gpt2", "llama", "safetensors"]),
+                default="safetensors",
+                section=WHAT,
+                help="gpt2 and llama load in transformers; safetensors comes with a loader [safetensors]",
+            ),
+        ],
+        help="Write the weights for another program; where transformers is installed, load them there and compare.",
+        example="samebits lm export run -o run-gpt2 --format gpt2",
+    )
+
+
+group = SectionedGroup(
+    "lm", help="Train a small GPT on every core, write text with it, measure it, export it."
+)
+group.example = "samebits lm train book.txt -o run"
+group.add_command(_train_command())
+group.add_command(_sample_command())
+group.add_command(_eval_command())
+group.add_command(_export_command())

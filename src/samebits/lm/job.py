@@ -1,0 +1,232 @@
+"""The job: open the tokens, train in lockstep, write weights, logs, a drawing and samples."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from samebits.core import clock
+from samebits.core.config import config_digest
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, ShardTable
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.inputs.fetch import cache_folder
+from samebits.errors import ConfigError, Interrupted, MissingExtra
+from samebits.lm.config import LmConfig
+from samebits.lm.run_settings import Recipe, resolve
+from samebits.lm.text.sources import TokenSource, open_source
+from samebits.lm.training.batches import check_lengths
+from samebits.lm.training.loss_plot import draw_losses
+from samebits.lockstep.problem.config import Every
+
+if TYPE_CHECKING:
+    from samebits.lm.training.objective import LmObjective
+    from samebits.lockstep.parent.train import FitResult
+
+__all__ = ["JOB", "LmJob", "need_torch", "prepare"]
+
+FORMAT = "samebits.lm.v1"
+
+
+def need_torch() -> None:
+    """Refuse early, with the line to type, where torch is not installed.
+
+    Raises:
+        MissingExtra: names the extra.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise MissingExtra("torch", extra="lm", needed_for="samebits lm")
+
+
+def prepare(config: LmConfig) -> tuple[TokenSource, Recipe]:
+    """Open the data, fill in all settings, and refuse what cannot be trained before any process starts.
+
+    Raises:
+        ConfigError: for settings that do not fit together.
+        InputError: for data that cannot be used.
+    """
+    need_torch()
+    from samebits.machine.bfloat16 import choose_dtype
+
+    if not config.inputs:
+        raise ConfigError("no input", hint="give a text, a token store or .bin files")
+    source = open_source(
+        config.inputs, level=config.level, val_ratio=config.val_ratio, vocab_size=config.vocab_size
+    )
+    recipe = resolve(config, source.vocabulary.size, choose_dtype(config.dtype))
+    tokens = source.load()
+    check_lengths(source, tokens, block=recipe.arch.block, need_val=config.val_ratio > 0)
+    return source, recipe
+
+
+@dataclass(frozen=True, slots=True)
+class LmJob:
+    """Ties the pieces together."""
+
+    name: str = "lm"
+    version: int = 1
+    summary: str = "train a small GPT with the same weights for any number of workers"
+    Config: type[LmConfig] = LmConfig
+    default_executor: str = "lockstep"
+    bytes_per_worker: int = 350_000_000  # torch itself is most of it
+    floating: bool = True
+
+    def plan(self, config: LmConfig) -> Plan:
+        """Cut a step into gradient shards: as many as the settings say, each a range of the batch's rows."""
+        source, recipe = prepare(config)
+        starts = [g * recipe.rows for g in range(recipe.fit.shards)]
+        shards = ShardTable.from_ranges(
+            source=[0] * len(starts), start=starts, stop=[start + recipe.rows for start in starts]
+        )
+        names, digest = source.names[:1] or ("data",), config_digest(config)
+        return Plan(
+            self.name, self.version, config.seed, digest, source.digest, names, shards, (source, recipe)
+        )
+
+    def run(self, plan: Plan, config: LmConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Train and write the artifact."""
+        from samebits.lm.training.progress import Watch
+        from samebits.lockstep.parent.train import train
+
+        source, recipe = plan.inputs
+        folder = _scratch(engine, out)
+        started = clock.seconds()
+        tensorboard = out.output.with_name(out.output.name + ".tb") if config.tensorboard else None
+        watch = Watch(engine.observer, recipe.tokens_per_step, tensorboard)
+        try:
+            result = train(
+                _objective(config, source, recipe, folder),
+                recipe.fit,
+                place=engine.place,
+                every=Every(steps=config.save_every),
+                observer=watch,
+                allow_environment_change=config.allow_environment_change,
+                stop=(lambda: clock.seconds() - started > config.max_seconds) if config.max_seconds else None,
+            )
+        finally:
+            watch.close()
+        if not result.finished:
+            raise Interrupted(
+                f"stopped after {config.max_seconds:g} s at step {result.steps_done} of {recipe.fit.steps}",
+                hint="the same command goes on",
+            )
+        metrics = _write(config, source, recipe, result, folder, out)
+        shutil.rmtree(folder, ignore_errors=True)
+        return {**metrics, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
+
+
+def _scratch(engine: Engine, out: ArtifactWriter) -> Path:
+    """Return a folder for samples and compiled code that lives as long as the checkpoints."""
+    if engine.place.folder is not None:
+        return engine.place.folder / "lm"
+    return out.output.with_name(out.output.name + ".scratch")
+
+
+def _objective(config: LmConfig, source: TokenSource, recipe: Recipe, folder: Path) -> LmObjective:
+    from samebits.lm.training.objective import LmObjective
+    from samebits.lm.training.samples import Samples
+
+    samples = None
+    if config.sample_every:
+        samples = Samples(
+            str(folder),
+            config.sample_every,
+            source.vocabulary,
+            config.prompt,
+            config.sample_tokens,
+            config.seed,
+        )
+    cache = cache_folder() / "compiled" / config_digest(config)[:32]
+    return LmObjective(recipe, source, cache=str(cache), samples=samples)
+
+
+def _write(
+    config: LmConfig,
+    source: TokenSource,
+    recipe: Recipe,
+    result: FitResult,
+    folder: Path,
+    out: ArtifactWriter,
+) -> dict[str, Any]:
+    from safetensors.numpy import save
+
+    out.write_bytes("model.safetensors", save({name: value.copy() for name, value in result.params.items()}))
+    out.write_json("vocab.json", source.vocabulary.as_dict())
+    if source.tokenizer:
+        out.write_bytes("tokenizer.json", source.tokenizer)
+    summary = _summary(recipe, source, result)
+    out.write_json("config.json", {"format": FORMAT, **summary, "recipe": recipe.as_dict()})
+    out.write_bytes("steps.jsonl", _lines(_steps(result)))
+    out.write_bytes(
+        "val.jsonl", _lines({"step": step, "loss": loss.hex()} for step, loss in result.validations)
+    )
+    out.write_bytes("loss.svg", draw_losses(result.losses.tolist(), result.validations).encode())
+    _write_samples(config, source, recipe, result.params, folder, out)
+    return summary
+
+
+def _lines(rows: Any) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _steps(result: FitResult) -> Any:
+    """Yield one row a step; two machines find their first differing step by comparing two files."""
+    columns = (result.losses, result.grad_norms, result.lrs, result.norms_crcs)
+    for step, (loss, norm, lr, crc) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        yield {"step": step, "loss": loss.hex(), "grad_norm": norm.hex(), "lr": lr, "norms_crc": f"{crc:08x}"}
+
+
+def _summary(recipe: Recipe, source: TokenSource, result: FitResult) -> dict[str, Any]:
+    last = result.validations[-1][1] if result.validations else None
+    return {
+        "architecture": asdict(recipe.arch),
+        "parameters": recipe.arch.num_parameters,
+        "steps": result.steps_done,
+        "tokens_seen": result.steps_done * recipe.tokens_per_step,
+        "bytes_per_token": source.bytes_per_token,
+        "val_ratio": source.val_ratio,
+        "train_loss": float(result.losses[-1]) if len(result.losses) else None,
+        "val_loss": last,
+        "bits_per_byte": bits_per_byte(last, source.bytes_per_token) if last is not None else None,
+        "state_digest": result.digest,
+        "exact": result.exact,
+        "compute": result.compute,
+        "dtype": recipe.dtype,
+    }
+
+
+def bits_per_byte(loss: float, bytes_per_token: float) -> float | None:
+    """Return a loss in nats a token as bits a byte of text, which compares models with different tokens."""
+    return loss / math.log(2) / bytes_per_token if bytes_per_token else None
+
+
+def _write_samples(
+    config: LmConfig,
+    source: TokenSource,
+    recipe: Recipe,
+    params: Mapping[str, Any],
+    folder: Path,
+    out: ArtifactWriter,
+) -> None:
+    """Take the samples of the run into the artifact, and the last one."""
+    import torch
+
+    from samebits.lm.training.samples import sample_text
+
+    for path in sorted(folder.glob("step-*.txt")):
+        out.write_bytes(f"samples/{path.name}", path.read_bytes())
+    tensors = {name: torch.from_numpy(value.copy()) for name, value in params.items()}
+    text = sample_text(
+        recipe.arch, tensors, source.vocabulary, config.prompt, config.sample_tokens, config.seed
+    )
+    out.write_bytes("samples/final.txt", text.encode())
+
+
+JOB = LmJob()

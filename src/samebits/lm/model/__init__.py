@@ -1,0 +1,1 @@
+"""The model: its shape, its passes, and text from it."""

@@ -1,0 +1,119 @@
+"""A trained model, loaded: weights, shape and vocabulary, ready to write text or to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.data.artifact import open_artifact
+from samebits.errors import ArtifactCorrupt
+from samebits.lm.job import FORMAT, need_torch
+from samebits.lm.model.arch import Architecture
+from samebits.lm.text.sampling import Draw
+from samebits.lm.text.token_text import open_token_text
+from samebits.lm.text.vocab import Vocabulary, vocabulary_from_dict
+
+__all__ = ["LanguageModel"]
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel:
+    """What ``lm train`` made.
+
+    >>> model = LanguageModel.load("run")                                          # doctest: +SKIP
+    >>> model.generate("ROMEO:", tokens=200, temperature=0.8, seed=7)              # doctest: +SKIP
+
+    Attributes:
+        arch: Shape of the model.
+        vocabulary: What its ids stand for.
+        params: Weights by name.
+        about: What config.json says: losses, steps, digest of the state.
+        digest: Digest of the artifact.
+    """
+
+    arch: Architecture
+    vocabulary: Vocabulary
+    params: Mapping[str, Floats]
+    about: Mapping[str, Any]
+    digest: str
+
+    @classmethod
+    def load(cls, folder: str | Path) -> LanguageModel:
+        """Open and check a folder that ``lm train`` wrote.
+
+        Raises:
+            InputError: if it is not one.
+            ArtifactCorrupt: if a file is not what the manifest says.
+        """
+        from safetensors.numpy import load
+
+        need_torch()
+        artifact = open_artifact(folder, job="lm")
+        about = artifact.json("config.json")
+        if about.get("format") != FORMAT:
+            raise ArtifactCorrupt(f"{folder}: format {about.get('format')!r} is not {FORMAT!r}")
+        arch = Architecture(**about["architecture"])
+        params = load(artifact.path("model.safetensors").read_bytes())
+        wanted = {tensor.name: tensor.shape for tensor in arch.tensors()}
+        if {name: value.shape for name, value in params.items()} != wanted:
+            raise ArtifactCorrupt(f"{folder}: the tensors are not those of the architecture")
+        has_tokenizer = "tokenizer.json" in artifact.files
+        text = open_token_text(artifact.path("tokenizer.json").read_bytes()) if has_tokenizer else None
+        vocabulary = vocabulary_from_dict(artifact.json("vocab.json"), path=f"{folder}/vocab.json", text=text)
+        return cls(arch, vocabulary, params, about, artifact.digest)
+
+    def tensors(self) -> dict[str, Any]:
+        """Return the weights as torch tensors that share their memory."""
+        import torch
+
+        torch.set_num_threads(1)
+        return {name: torch.from_numpy(value) for name, value in self.params.items()}
+
+    def stream_ids(self, prompt: Sequence[int], *, tokens: int, draw: Draw) -> Iterator[int]:
+        """Yield new ids one by one."""
+        from samebits.lm.model.generate import generate
+
+        return generate(self.arch, self.tensors(), prompt, tokens=tokens, draw=draw)
+
+    def stream(
+        self, prompt: str = "", *, tokens: int = 500, unknown: str = "error", **choices: Any
+    ) -> Iterator[str]:
+        """Yield new text piece by piece, without the prompt.
+
+        Args:
+            prompt: Text to go on from.
+            tokens: How many tokens to make.
+            unknown: ``skip`` leaves out characters of the prompt that the model does not know.
+            choices: Settings of ``Draw``: temperature, top_k, top_p, seed.
+
+        Raises:
+            InputError: for a character the model does not know; names it and its position.
+        """
+        ids = self.vocabulary.encode(prompt, name="prompt", unknown=unknown).tolist() if prompt else []
+        made = self.stream_ids(ids, tokens=tokens, draw=Draw(**choices))
+        return _whole_characters(self.vocabulary, made, after_prompt=bool(prompt))
+
+    def generate(self, prompt: str = "", *, tokens: int = 500, unknown: str = "error", **choices: Any) -> str:
+        """Return new text, without the prompt; see ``stream`` for the arguments."""
+        return "".join(self.stream(prompt, tokens=tokens, unknown=unknown, **choices))
+
+
+def _whole_characters(vocabulary: Vocabulary, made: Iterator[int], *, after_prompt: bool) -> Iterator[str]:
+    """Decode bytes as they come; a character of several bytes waits for its last one."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    between = vocabulary.joiner.encode() if after_prompt else b""
+    for token in made:
+        if text := decoder.decode(between + vocabulary.piece(token)):
+            yield text
+        between = vocabulary.joiner.encode()
+    if rest := decoder.decode(b"", final=True):
+        yield rest

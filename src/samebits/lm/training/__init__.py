@@ -1,0 +1,1 @@
+"""What lockstep trains, on which windows, and what is told on the way."""

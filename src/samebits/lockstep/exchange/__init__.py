@@ -1,0 +1,1 @@
+"""How workers share what they computed: the tree, the shared memory, and ranks on other machines."""

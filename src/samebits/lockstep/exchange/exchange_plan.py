@@ -1,0 +1,108 @@
+"""Who needs which elements of whose arrays at a meeting between ranks. Numbers only; ``cluster`` carries them.
+
+Each rank holds all arrays and computes a part of them. Nothing is added up on the way: a gradient travels as the roots of the
+largest subtrees inside its rank, and the owner of a slice finishes the tree in the one order there is. So the number of ranks
+and their places decide what travels, never what is added to what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from samebits.lockstep.exchange.memory import Sizes
+from samebits.lockstep.exchange.rendezvous import Share
+from samebits.lockstep.exchange.tree import shards_of, slice_of, split, validation_of
+from samebits.lockstep.problem.config import FitConfig
+from samebits.lockstep.problem.layout import CHUNK, Layout
+from samebits.lockstep.worker.optimizers.update import share_of
+
+__all__ = ["Moves", "Piece", "roots_of"]
+
+MOMENTS = ("first", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements ``[start, stop)`` of an array of the state, counted as if it had one axis."""
+
+    array: str
+    start: int
+    stop: int
+
+
+def roots_of(worker: int, workers: int, num_shards: int) -> list[int]:
+    """Return the rows in which a worker's own merges end.
+
+    >>> [roots_of(w, 2, 5) for w in range(2)]
+    [[0], [2, 4]]
+    """
+    taken = {merge.right for merges in split(worker, workers, num_shards).local.values() for merge in merges}
+    return [g for g in shards_of(worker, workers, num_shards) if g not in taken]
+
+
+class Moves:
+    """All moves of a run; each is a function of settings, tensors and the number of ranks."""
+
+    def __init__(self, config: FitConfig, layout: Layout, sizes: Sizes) -> None:
+        self._config, self._layout, self._sizes = config, layout, sizes
+
+    def pieces(self, what: Share, sender: int, receiver: int) -> list[Piece]:
+        """Return what one rank sends another at a meeting, in the order it is sent."""
+        found = {
+            Share.START: self._start,
+            Share.GRADIENTS: self._gradients,
+            Share.NORMS: self._norms,
+            Share.PARAMETERS: self._parameters,
+            Share.VALIDATION: self._validation,
+            Share.SHARDS: self._shards,
+            Share.CHECKPOINT: self._checkpoint,
+            Share.END: self._end,
+        }.get(what)
+        pieces = found(sender, receiver) if found else ()
+        return [piece for piece in pieces if piece.start < piece.stop]
+
+    def _slice(self, worker: int) -> tuple[int, int]:
+        return slice_of(worker, self._sizes.workers, 0, self._layout.size, CHUNK)
+
+    def _updated(self, worker: int) -> Iterator[tuple[int, int]]:
+        share = share_of(self._config, self._layout, worker, self._sizes.workers)
+        yield from ((start, stop) for start, stop, _ in share.slices)
+        yield from ((offset, offset + rows * columns) for offset, rows, columns in share.matrices)
+
+    def _start(self, sender: int, receiver: int) -> Iterator[Piece]:
+        if sender == 0:
+            yield from (Piece(name, 0, self._layout.size) for name in ("params", *MOMENTS))
+
+    def _gradients(self, sender: int, receiver: int) -> Iterator[Piece]:
+        start, stop = self._slice(receiver)
+        for root in roots_of(sender, self._sizes.workers, self._sizes.shards):
+            row = root * self._layout.size
+            yield Piece("rows", row + start, row + stop)
+        yield from self._shards(sender, receiver)
+        yield Piece("control", 1 + sender, 2 + sender)
+
+    def _norms(self, sender: int, receiver: int) -> Iterator[Piece]:
+        start, stop = self._slice(sender)
+        yield Piece("squares", start // CHUNK, stop // CHUNK)
+        for first, last in self._updated(receiver):  # slices are cut by group there, and matrices are whole
+            yield Piece("rows", max(start, first), min(stop, last))
+
+    def _parameters(self, sender: int, receiver: int) -> Iterator[Piece]:
+        yield from (Piece("params", start, stop) for start, stop in self._updated(sender))
+
+    def _validation(self, sender: int, receiver: int) -> Iterator[Piece]:
+        shards = validation_of(sender, self._sizes.workers, self._sizes.validation_shards)
+        yield from (Piece(name, shards.start, shards.stop) for name in ("sums", "weights"))
+
+    def _shards(self, sender: int, receiver: int) -> Iterator[Piece]:
+        shards = shards_of(sender, self._sizes.workers, self._sizes.shards)
+        yield from (Piece(name, shards.start, shards.stop) for name in ("losses", "flags"))
+
+    def _checkpoint(self, sender: int, receiver: int) -> Iterator[Piece]:
+        if receiver == 0:
+            yield from self._end(sender, receiver)
+
+    def _end(self, sender: int, receiver: int) -> Iterator[Piece]:
+        for start, stop in self._updated(sender):
+            yield from (Piece(name, start, stop) for name in MOMENTS)

@@ -1,0 +1,1 @@
+"""What is trained: objective, batches, settings, schedule, and where each tensor lies."""

@@ -1,0 +1,88 @@
+"""What this machine and these libraries are: recorded beside every result, and compared for floating-point jobs."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from samebits.machine.cpu import cpu, simd
+
+__all__ = ["fingerprint", "first_difference", "worker_environment"]
+
+LIBRARIES = ("samebits", "numpy", "torch", "tokenizers", "fastokens", "pyarrow")
+
+
+def fingerprint(*, installed: bool = False) -> dict[str, Any]:
+    """Return CPU model, SIMD level, Python and library versions; no host name, no path, no time.
+
+    Libraries that are not loaded took no part in a result, so they are named only when ``installed`` asks for them:
+    looking through all installed packages costs about 40 ms.
+    """
+    model, flags = cpu()
+    return {
+        "cpu": model,
+        "simd": simd(flags),
+        "machine": platform.machine(),
+        "system": platform.system(),
+        "python": ".".join(str(n) for n in sys.version_info[:3]),
+        "libraries": {
+            name: version for name in LIBRARIES if (version := _version(name, installed=installed))
+        },
+    }
+
+
+def _version(name: str, *, installed: bool) -> str | None:
+    if name in sys.modules and isinstance(version := getattr(sys.modules[name], "__version__", None), str):
+        return version
+    if not installed:
+        return None
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@lru_cache(maxsize=1)
+def worker_environment() -> dict[str, Any]:
+    """Return the fingerprint with all installed libraries and the digest of the compiled kernels; looked at once."""
+    return {**fingerprint(installed=True), "kernels": _kernels_digest()}
+
+
+def _kernels_digest() -> str:
+    """Digest names and bytes of the compiled kernels; they are a few megabytes."""
+    package = Path(__file__).parent.parent
+    total = hashlib.sha256()
+    for item in sorted(package.rglob("*.so")):
+        total.update(item.relative_to(package).as_posix().encode() + b"\0" + item.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def first_difference(
+    ours: dict[str, Any], theirs: dict[str, Any], *, floating: bool
+) -> tuple[str, str, str] | None:
+    """Return the first field in which a worker may compute other bits, with both values.
+
+    Kernels are compared between machines of one architecture: on another one they are other files by nature. Libraries
+    are compared where both have them; a task that misses one says so itself. CPU types matter to floating jobs alone.
+
+    >>> ours = {"python": "3.11.9", "machine": "x86_64", "kernels": "ab", "libraries": {"numpy": "2.1"}, "cpu": "A"}
+    >>> first_difference(ours, {**ours, "libraries": {"numpy": "1.9"}}, floating=False)
+    ('numpy', '2.1', '1.9')
+    >>> first_difference(ours, {**ours, "cpu": "B"}, floating=False)
+    >>> first_difference(ours, {**ours, "cpu": "B"}, floating=True)
+    ('cpu', 'A', 'B')
+    """
+    pairs = [("python", ours["python"], theirs["python"])]
+    libraries = sorted({*ours["libraries"]} & {*theirs["libraries"]})
+    pairs += [(name, ours["libraries"][name], theirs["libraries"][name]) for name in libraries]
+    if floating:
+        pairs += [(name, ours.get(name), theirs.get(name)) for name in ("machine", "cpu", "simd")]
+    if ours["machine"] == theirs["machine"]:
+        pairs.append(("kernels", ours["kernels"], theirs["kernels"]))
+    return next(((name, str(a), str(b)) for name, a, b in pairs if a != b), None)

@@ -1,0 +1,1 @@
+"""Text to ids: one file a tokenizer, and the choice of the fastest exact encoder."""

@@ -1,0 +1,152 @@
+"""How much disk and memory a build will take, from a sample of the input, before anything is written."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from samebits.core.plan import Plan, Shard
+from samebits.data.inputs.corpus import Corpus
+from samebits.data.readers.rowblock import RowBlock
+from samebits.data.readers.rows import iter_rows
+from samebits.errors import OutputFailed
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.encode import EncodeState, encode_block, piece_codes
+from samebits.tokens.training.learn import COMPRESSED_FACTOR
+
+__all__ = ["Estimate", "estimate"]
+
+SAMPLE_BYTES = 1 << 18
+# A worker holds a cell, its parsed columns, strings and ids at once; measured 7 to 9 times the cell.
+CELL_COPIES = 9
+ENCODER_BYTES = 120_000_000  # a byte-pair encoder with a warm cache
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a build will probably take.
+
+    Attributes:
+        num_rows: Rows of all splits.
+        num_tokens: Tokens of all splits.
+        store_bytes: The finished files.
+        extra_bytes: Journal and scratch files, removed at the end.
+        worker_bytes: Memory of one worker.
+    """
+
+    num_rows: int
+    num_tokens: int
+    store_bytes: int
+    extra_bytes: int
+    worker_bytes: int
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        return (
+            f"estimate: {self.num_rows:,} rows, {self.num_tokens:,} tokens, {self.store_bytes / 1e6:,.0f} MB on disk "
+            f"and {self.extra_bytes / 1e6:,.0f} MB while running, {self.worker_bytes / 1e6:,.0f} MB of memory per worker"
+        )
+
+    def check(self, folder: Path) -> None:
+        """Refuse what cannot fit.
+
+        Raises:
+            OutputFailed: if the disk or the memory is too small.
+        """
+        free = shutil.disk_usage(folder).free
+        needed = self.store_bytes + self.extra_bytes
+        if needed > free:
+            raise OutputFailed(
+                f"the build needs about {needed / 1e6:,.0f} MB on disk, and {free / 1e6:,.0f} MB are free",
+                hint="choose another output, or use --limit or a smaller --max-length",
+            )
+        memory = psutil.virtual_memory().available
+        if self.worker_bytes > memory:
+            raise OutputFailed(
+                f"a worker needs about {self.worker_bytes / 1e6:,.0f} MB of memory, and {memory / 1e6:,.0f} MB are free",
+                hint="use a smaller --cell-mb",
+            )
+
+
+def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> Estimate:
+    """Encode a sample from the start of the input and scale it up."""
+    corpus: Corpus = plan.inputs
+    text_bytes = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in corpus.sources)
+    sample_rows, sample_tokens, sample_bytes = _sample(plan, config, state, dtype)
+    scale = text_bytes / max(sample_bytes, 1)
+    num_rows, num_tokens = round(sample_rows * scale), round(sample_tokens * scale)
+    if config.limit is not None and config.limit < num_rows:
+        num_tokens = round(num_tokens * config.limit / num_rows)
+        num_rows = config.limit
+    item = np.dtype(dtype).itemsize
+    stream = num_tokens * item
+    largest = max((shard.stop - shard.start for shard in plan.shards), default=0)
+    encoder = ENCODER_BYTES if state.tokenizer.kind == "bpe.v1" else 0
+    return Estimate(
+        num_rows,
+        num_tokens,
+        _store_bytes(config, num_rows, stream, item),
+        stream + 12 * num_rows + (stream + 20 * num_rows) * config.shuffle,
+        CELL_COPIES * largest + encoder,
+    )
+
+
+def _store_bytes(config: TokensConfig, num_rows: int, stream: int, item: int) -> int:
+    if config.layout == "packed":
+        megatron = 20 * num_rows if "megatron" in config.export else 0
+        return stream + 16 * num_rows + megatron
+    assert config.length is not None
+    arrays = num_rows * config.length * 9 if config.materialize else 0
+    return num_rows * ((config.length + 1) * item + 12) + arrays
+
+
+def _sample(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> tuple[int, int, int]:
+    """Encode the first rows: (rows, tokens, bytes of the input they came from)."""
+    codes = piece_codes(state.template, state.tokenizer)
+    for shard in _heads(plan):
+        blocks = iter_rows(
+            state.corpus,
+            shard,
+            state.template.columns,
+            max_line_bytes=config.max_line_bytes,
+            stream_bytes=SAMPLE_BYTES,
+        )
+        for block in blocks:
+            if len(block) == 0:
+                continue
+            rows = max(1, int(np.searchsorted(block.offsets - block.offsets[0], SAMPLE_BYTES)))
+            head = _head(block, rows)
+            ids, _, _ = encode_block(head, state, codes, dtype)
+            return rows, len(ids), _span(block, rows, shard.stop - shard.start)
+    return 0, 0, 1
+
+
+def _heads(plan: Plan) -> Iterator[Shard]:
+    """Yield the first shards, before each the little of it that usually holds a sample; Parquet has no bytes to cut."""
+    for shard in plan.shards[:3]:
+        if plan.inputs.sources[shard.source].format != "parquet":
+            yield replace(shard, stop=min(shard.stop, shard.start + SAMPLE_BYTES))
+        yield shard
+
+
+def _head(block: RowBlock, rows: int) -> RowBlock:
+    columns = {
+        name: replace(column, starts=column.starts[:rows], stops=column.stops[:rows])
+        for name, column in block.columns.items()
+    }
+    return replace(block, columns=columns, lines=block.lines[:rows], offsets=block.offsets[:rows])
+
+
+def _span(block: RowBlock, rows: int, shard_bytes: int) -> int:
+    """Bytes of the input that hold these rows: in Parquet offsets are row numbers, so text size stands in.
+
+    It also does where the last row goes on far beyond its shard.
+    """
+    span = int(block.offsets[rows] - block.offsets[0]) if rows < len(block) else shard_bytes
+    text = sum(int((c.stops[:rows] - c.starts[:rows]).sum()) for c in block.columns.values())
+    return max(span, text, 1)

@@ -1,0 +1,54 @@
+"""The job ``tokens``: plan and run of ``tokens build``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from samebits.core.config import config_digest
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.inputs.corpus import open_corpus
+from samebits.tokens.build import build
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.encoders.open_tokenizer import tokenizer_digest
+
+__all__ = ["JOB"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokensJob:
+    """``tokens build``."""
+
+    name: str = "tokens"
+    version: int = 1
+    summary: str = "turn text into memory-mapped tokens"
+    Config: type[TokensConfig] = TokensConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 300_000_000
+
+    def plan(self, config: TokensConfig) -> Plan:
+        """Cut the corpus on its byte grid; the content of a tokenizer file counts as a setting."""
+        corpus = open_corpus(
+            config.inputs, format=config.input_format, cell_bytes=round(config.cell_mb * (1 << 20))
+        )
+        settings = digest_of([config_digest(config), tokenizer_digest(config.tokenizer)])
+        return Plan(
+            self.name,
+            self.version,
+            config.seed,
+            settings,
+            corpus.digest,
+            corpus.names,
+            corpus.shards(),
+            corpus,
+        )
+
+    def run(self, plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Encode every shard, fold in shard order, write the store."""
+        return build(plan, config, engine, out)
+
+
+JOB = TokensJob()

@@ -1,0 +1,1 @@
+"""The files of a store, in each layout that readers want."""

@@ -1,0 +1,156 @@
+"""``tokens convert``: another layout of a store that is there already, without the text.
+
+Rows become packed documents without their padding; packed documents become rows, cut, dropped or taken in windows as in
+a build. A task reads a range of rows of one split; the fold writes them in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from samebits.core.config import config_digest, option
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard, ShardTable, cut
+from samebits.data.artifact import ArtifactWriter, open_artifact
+from samebits.data.token_store import TokenStore
+from samebits.errors import ConfigError, InputError
+from samebits.tokens.config import DEFAULT_LENGTH, EXPORTS
+from samebits.tokens.layouts.megatron import write_index
+from samebits.tokens.layouts.writers import Batch, PackedWriter, RowsWriter, RowWriter, materialize
+from samebits.tokens.long_rows import fit_rows
+
+__all__ = ["CONVERT_JOB", "ConvertConfig", "ConvertJob"]
+
+CELL_ROWS = 50_000
+STORE_JOB = "tokens"  # the job that TokenStore expects of an artifact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertConfig:
+    """What to convert to."""
+
+    inputs: tuple[str, ...] = option((), help="the store: a folder that tokens build wrote", location=True)
+    layout: Literal["packed", "rows"] = option("packed", help="layout of the new store")
+    max_length: int = option(DEFAULT_LENGTH, help="rows: tokens of an input row")
+    truncate: Literal["cut", "drop", "window"] = option("cut", help="rows: what happens to longer documents")
+    stride: int | None = option(None, help="rows: tokens from one window to the next", metavar="N")
+    materialize: bool = option(
+        False, help="rows: also write input_ids, target_ids and attention_mask as plain arrays"
+    )
+    export: tuple[str, ...] = option(
+        (), help="packed: make the files readable by nanogpt, megatron or both", metavar="NAME,…"
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.inputs) != 1:
+            raise ConfigError(f"{len(self.inputs)} stores were given", hint="name one store")
+        if self.max_length < 1 or (self.stride is not None and self.stride < 1):
+            raise ConfigError("--max-length and --stride must be 1 or more")
+        for name in self.export:
+            if name not in EXPORTS:
+                raise ConfigError(f"--export has {name!r}", hint="known: " + ", ".join(EXPORTS))
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertShard:
+    """Read a range of rows and fit them."""
+
+    width: int | None
+    policy: str
+    step: int
+
+    def __call__(self, shard: Shard, state: tuple[TokenStore, ...], /) -> dict[str, Any]:
+        """Return rows as one stream with lengths."""
+        store = state[shard.source]
+        lengths = store.lengths[shard.start : shard.stop]
+        if store.layout == "rows":
+            block = np.asarray(store.tokens[shard.start : shard.stop])
+            ids = block[np.arange(block.shape[1]) < lengths[:, None]]
+        else:
+            ids = np.array(store.tokens[int(store.offsets[shard.start]) : int(store.offsets[shard.stop])])
+        fitted = fit_rows(ids, lengths, width=self.width, policy=self.policy, step=self.step)
+        rows = fitted.rows + shard.start
+        prompts = np.zeros(len(rows), np.int64) if store.prompts is None else store.prompts[rows]
+        shown = np.clip(prompts.astype(np.int64) - fitted.starts, 0, fitted.lengths)
+        return {
+            "ids": fitted.ids,
+            "lengths": fitted.lengths,
+            "source": np.asarray(store.source[rows]),
+            "prompts": shown,
+            "num_cut": len(fitted.cut),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertJob:
+    """``tokens convert``. The result is a store like any other, so its plan bears the name of the build."""
+
+    name: str = "tokens_convert"
+    version: int = 1
+    summary: str = "convert a token store to another layout"
+    Config: type[ConvertConfig] = ConvertConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 300_000_000
+
+    def plan(self, config: ConvertConfig) -> Plan:
+        """Cut every split into ranges of rows."""
+        folder = config.inputs[0]
+        artifact = open_artifact(folder, job="tokens", check="full")
+        stores = tuple(TokenStore.open(folder, split) for split in artifact.json("store.json")["splits"])
+        shards: ShardTable = cut([len(store) for store in stores], CELL_ROWS)
+        names = tuple(store.split for store in stores)
+        return Plan(STORE_JOB, self.version, 0, config_digest(config), artifact.digest, names, shards, stores)
+
+    def run(self, plan: Plan, config: ConvertConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Write the new store."""
+        stores: tuple[TokenStore, ...] = plan.inputs
+        about = dict(stores[0].about)
+        if "nanogpt" in config.export and about["dtype"] != "<u2":
+            raise ConfigError("nanoGPT reads 16-bit ids", hint="build the store with --export nanogpt")
+        width = config.max_length + 1 if config.layout == "rows" else None
+        task = ConvertShard(width, config.truncate, config.stride or config.max_length)
+        writers = [_writer(out, store, config, width) for store in stores]
+        num_cut = 0
+        for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores):
+            batch = Batch(part["ids"], part["lengths"], part["source"], part["prompts"])
+            writers[shard.source].append(batch)
+            num_cut += part["num_cut"]
+        for store, writer in zip(stores, writers, strict=True):
+            writer.close()
+            _extras(out, store, config)
+        about |= {
+            "layout": config.layout,
+            "length": config.max_length if config.layout == "rows" else None,
+            "rows_cut": about["rows_cut"] + num_cut,
+            "splits": {
+                store.split: {"rows": writer.num_rows, "tokens": writer.num_tokens}
+                for store, writer in zip(stores, writers, strict=True)
+            },
+        }
+        if not sum(writer.num_rows for writer in writers):
+            raise InputError("no rows are left", path=str(stores[0].folder), hint="use a larger --max-length")
+        out.write_json("store.json", about)
+        out.write_bytes("tokenizer.json", (stores[0].folder / "tokenizer.json").read_bytes())
+        return about
+
+
+def _writer(out: ArtifactWriter, store: TokenStore, config: ConvertConfig, width: int | None) -> RowWriter:
+    dtype, prompts = store.about["dtype"], bool(store.about["prompts"])
+    if width is None:
+        return PackedWriter(out.path, store.split, dtype, prompts=prompts)
+    pad = store.about["specials"]["pad"]
+    return RowsWriter(out.path, store.split, dtype, width=width, pad=pad, prompts=prompts)
+
+
+def _extras(out: ArtifactWriter, store: TokenStore, config: ConvertConfig) -> None:
+    if config.layout == "rows" and config.materialize:
+        materialize(out.path, store.split, pad=store.about["specials"]["pad"])
+    if config.layout == "packed" and "megatron" in config.export:
+        offsets = np.load(out.path(f"{store.split}.offsets.npy"), mmap_mode="r")
+        write_index(out.path(f"{store.split}.idx"), offsets, store.about["dtype"])
+
+
+CONVERT_JOB = ConvertJob()

@@ -1,0 +1,1 @@
+"""A store for PyTorch, for Arrow, and for people."""
