@@ -23,9 +23,7 @@ from typing import Any
 import samebits
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
 from samebits.core.events import Event, ShardDone
-from samebits.graph.curriculum.generate import GenerateConfig
-from samebits.graph.parser.evaluate import EvalConfig
-from samebits.graph.parser.train_config import TrainConfig
+from samebits.graph.config import EvalConfig, GenerateConfig, TrainConfig
 
 FOLDER = BENCH / "graph_training"
 DEPTHS = (2, 3, 4, 5)

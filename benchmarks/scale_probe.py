@@ -22,7 +22,7 @@ from samebits.core.events import Event, StageDone, StageStarted
 from samebits.core.executor import Done, Handle, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.executors.worker import run_shard
-from samebits.graph.distance.matrix import GraphConfig
+from samebits.graph.config import GraphConfig
 from samebits.langid.config import LangidConfig
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.training.tokenizer_job import TokenizerConfig

@@ -21,12 +21,8 @@ from samebits.charset.config import CharsetConfig
 from samebits.charset.decode import DecodeConfig
 from samebits.core.options import RunOptions
 from samebits.count.config import CountConfig
-from samebits.graph.curriculum.generate import GenerateConfig
+from samebits.graph.config import EvalConfig, GenerateConfig, GraphConfig, KnnConfig, TrainConfig
 from samebits.graph.distance import matrix
-from samebits.graph.distance.knn import KnnConfig
-from samebits.graph.distance.matrix import GraphConfig
-from samebits.graph.parser.evaluate import EvalConfig
-from samebits.graph.parser.train_config import TrainConfig
 from samebits.langid.clean import CleanConfig
 from samebits.langid.config import LangidConfig
 from samebits.langid.derived import ImportConfig, MergeConfig

@@ -13,7 +13,7 @@ JOBS = {
     "charset": "samebits.charset.job:JOB",
     "charset_decode": "samebits.charset.decode:JOB",
     "count": "samebits.count.job:JOB",
-    "graph": "samebits.graph.distance.matrix:JOB",
+    "graph": "samebits.graph.job:JOB",
     "graph_eval": "samebits.graph.parser.evaluate:JOB",
     "graph_generate": "samebits.graph.curriculum.generate:JOB",
     "graph_knn": "samebits.graph.distance.knn:JOB",

@@ -14,10 +14,11 @@ import pytest
 
 import samebits
 from samebits.graph.anchored import from_json
+from samebits.graph.config import GenerateConfig
 from samebits.graph.curriculum.bits import Bits
 from samebits.graph.curriculum.checker import Result, check
 from samebits.graph.curriculum.forms import Form, Malformed, constant
-from samebits.graph.curriculum.generate import GenerateConfig, example_line
+from samebits.graph.curriculum.generate import example_line
 from samebits.graph.curriculum.levels import DEPTHS, Example, draw_example, split_of
 from samebits.graph.curriculum.sympy_check import confirm
 from samebits.graph.curriculum.terms import STYLES

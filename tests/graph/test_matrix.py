@@ -35,7 +35,8 @@ def die(event):
         seen.append(event.index)
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGKILL)
-config = matrix.GraphConfig(inputs=(sys.argv[1],), budget=50)
+from samebits.graph.config import GraphConfig
+config = GraphConfig(inputs=(sys.argv[1],), budget=50)
 run("graph", config, output=sys.argv[2], options=RunOptions(workers="2"), observer=die)
 """
 

@@ -11,10 +11,10 @@ import pytest
 import samebits
 from samebits.errors import InputError, TooManyBadRows
 from samebits.graph.anchored import ROOT, Anchored, as_json, from_json
+from samebits.graph.config import TrainConfig
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
 from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
 from samebits.graph.parser.structure import Structure, is_projective, learn_structure
-from samebits.graph.parser.train_config import TrainConfig
 
 
 def node(name: Any, start: int, label: str = "int") -> dict[str, Any]:

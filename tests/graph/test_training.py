@@ -15,11 +15,10 @@ from samebits.core.seeds import rng_for
 from samebits.errors import Interrupted
 
 pytest.importorskip("torch")
-from samebits.graph.curriculum.generate import GenerateConfig
+from samebits.graph.config import GenerateConfig, TrainConfig
 from samebits.graph.parser.batches import GraphBatches, encode  # after torch is known to be there
 from samebits.graph.parser.lexicon import learn_lexicon
 from samebits.graph.parser.samples import ReadShard, Sample, open_samples, samples_of, shards_of
-from samebits.graph.parser.train_config import TrainConfig
 from samebits.graph.parser.trained_model import GraphModel
 
 SMALL: dict[str, Any] = {"batch": 16, "width": 32, "warmup": 10, "validate_every": 0}

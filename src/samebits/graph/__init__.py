@@ -21,17 +21,15 @@ from typing import TYPE_CHECKING
 from samebits.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from samebits.graph.config import GraphConfig, KnnConfig, TrainConfig
     from samebits.graph.data import Graph
     from samebits.graph.distance.aligned import aligned_ged
     from samebits.graph.distance.costs import Costs
     from samebits.graph.distance.edits import Edit
-    from samebits.graph.distance.knn import KnnConfig
-    from samebits.graph.distance.matrix import GraphConfig
     from samebits.graph.distance.pair import Distance, ged
     from samebits.graph.distance.trees import ted
     from samebits.graph.formats.read import Reading, read_graphs
     from samebits.graph.functions import Matrix, Neighbours, ged_matrix, knn
-    from samebits.graph.parser.train_config import TrainConfig
     from samebits.graph.parser.trained_model import GraphModel, Prediction
     from samebits.graph.pictures.draw import draw_graph
     from samebits.graph.training import drawn, predict_files, train
@@ -66,14 +64,14 @@ _HOMES = {
     "Distance": "samebits.graph.distance.pair",
     "Edit": "samebits.graph.distance.edits",
     "Graph": "samebits.graph.data",
-    "GraphConfig": "samebits.graph.distance.matrix",
+    "GraphConfig": "samebits.graph.config",
     "GraphModel": "samebits.graph.parser.trained_model",
-    "KnnConfig": "samebits.graph.distance.knn",
+    "KnnConfig": "samebits.graph.config",
     "Matrix": "samebits.graph.functions",
     "Neighbours": "samebits.graph.functions",
     "Prediction": "samebits.graph.parser.trained_model",
     "Reading": "samebits.graph.formats.read",
-    "TrainConfig": "samebits.graph.parser.train_config",
+    "TrainConfig": "samebits.graph.config",
     "aligned_ged": "samebits.graph.distance.aligned",
     "draw_graph": "samebits.graph.pictures.draw",
     "drawn": "samebits.graph.training",

@@ -12,10 +12,10 @@ from samebits.core.engine import Engine
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
 from samebits.errors import ConfigError, InputError, did_you_mean
+from samebits.graph.config import TrainConfig
 from samebits.graph.data import Graph
 from samebits.graph.parser.predict import PredictShard
 from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
-from samebits.graph.parser.train_config import TrainConfig
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
 from samebits.jobs import get_job

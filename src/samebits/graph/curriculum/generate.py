@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from samebits.core.config import config_digest, option
+from samebits.core.config import config_digest
 from samebits.core.engine import Engine
 from samebits.core.events import Metric
 from samebits.core.plan import Plan, Shard, cut
@@ -20,62 +20,17 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 from samebits.errors import ConfigError
 from samebits.graph.anchored import as_json
+from samebits.graph.config import GenerateConfig
 from samebits.graph.curriculum.checker import bind_edges
-from samebits.graph.curriculum.levels import DEPTHS, LEVEL_ONE_SIZE, Example, draw_example, split_of
+from samebits.graph.curriculum.levels import Example, draw_example, split_of
 from samebits.graph.curriculum.sympy_check import confirm, sympy_version
 
-__all__ = ["JOB", "GenerateConfig", "example_line"]
+__all__ = ["JOB", "example_line"]
 
 SHARD_EXAMPLES = 1000
 CHECKED_SHARD_EXAMPLES = 50  # sympy checks about 50 a second, so these shards take about a second too
 SPLITS = ("train", "valid", "test")
 MOST_DRAWS = 100  # for each example; all 39,900 expressions of level 1 come up in about 45
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateConfig:
-    """Which examples to draw."""
-
-    inputs: tuple[str, ...] = option((), help="none: examples are drawn, not read", location=True)
-    level: int = option(2, help="level of the curriculum, 1 to 7")
-    n: int = option(50_000, help="examples to keep, over all three splits", short="-n")
-    depths: str = option(
-        "", help="shares of depths for levels 2 to 4, e.g. 2:20,3:40,4:40", metavar="D:W,..."
-    )
-    seed: int = option(1, help="root of all randomness")
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.level <= 7:
-            raise ConfigError(f"--level is {self.level}", hint="levels are 1 to 7")
-        if self.n < 1:
-            raise ConfigError(f"--n is {self.n}", hint="use 1 or more")
-        if self.level == 1 and self.n > LEVEL_ONE_SIZE:
-            raise ConfigError(
-                f"level 1 has {LEVEL_ONE_SIZE:,} expressions, not {self.n:,}",
-                hint=f"use -n {LEVEL_ONE_SIZE} or less",
-            )
-        self.depth_weights()
-
-    def depth_weights(self) -> tuple[tuple[int, int], ...]:
-        """Return (depth, weight) pairs; empty for levels whose shapes are fixed."""
-        if not self.depths:
-            return DEPTHS.get(self.level, ())
-        if self.level not in (2, 3, 4):
-            raise ConfigError(f"--depths has no meaning at level {self.level}", hint="leave it out")
-        pairs = []
-        for item in self.depths.split(","):
-            depth, _, weight = item.partition(":")
-            if not (
-                depth.isdecimal()
-                and (weight or "1").isdecimal()
-                and 1 <= int(depth) <= 8
-                and int(weight or 1)
-            ):
-                raise ConfigError(
-                    f"--depths has {item!r}", hint="write it like 2:20,3:40,4:40, depths 1 to 8"
-                )
-            pairs.append((int(depth), int(weight or 1)))
-        return tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,58 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.config import config_digest, option
+from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard, ShardTable, cut
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.table import write_table
 from samebits.errors import ConfigError
+from samebits.graph.config import KnnConfig
 from samebits.graph.data import Graph
-from samebits.graph.distance.costs import Scaled, parse_costs
+from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.nearest import nearest
 from samebits.graph.distance.pack import GraphSet, pack
 from samebits.graph.formats.inputs import Loaded, load
-from samebits.graph.formats.read import Reading
 
-__all__ = ["JOB", "KnnConfig", "KnnShard", "KnnState", "cut_queries", "fold_nearest", "make_state"]
+__all__ = ["JOB", "KnnShard", "KnnState", "cut_queries", "fold_nearest", "make_state"]
 
 QUERIES = 4  # a shard; a query against thousands of graphs takes up to a second
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnnConfig:
-    """Which graphs to look for, where, and how exactly."""
-
-    inputs: tuple[str, ...] = option(
-        (), help="queries: files of graphs, .jsonl, .json, .graphml, or folders of them", location=True
-    )
-    corpus: tuple[str, ...] = option(
-        (), help="files of the graphs to choose from", location=True, metavar="FILE"
-    )
-    k: int = option(10, help="how many nearest graphs", short="-k")
-    budget: int = option(1000, help="states of the search to look at for each candidate")
-    costs: tuple[str, ...] = option(
-        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
-    )
-    node_label: str = option("label", help="key or attribute that holds a node's label")
-    edge_label: str = option("label", help="key or attribute that holds an edge's label")
-    directed: bool = option(False, help="take JSON graphs that do not say for directed")
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ConfigError(f"-k is {self.k}", hint="use 1 or more")
-        if self.budget < 0:
-            raise ConfigError(f"--budget is {self.budget}", hint="use 0 or more states")
-        self.scaled()
-
-    def scaled(self) -> Scaled:
-        """The costs as integers."""
-        return parse_costs(self.costs).scaled()
-
-    def reading(self) -> Reading:
-        """How to read the files."""
-        return Reading(self.node_label, self.edge_label, self.directed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,65 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.config import config_digest, option
-from samebits.core.digest import digest_of
-from samebits.core.engine import Engine
-from samebits.core.plan import Plan, Shard, ShardTable
-from samebits.data.artifact import ArtifactWriter
-from samebits.data.table import write_table
-from samebits.errors import ConfigError
+from samebits.core.plan import Shard, ShardTable
 from samebits.graph.data import Graph
-from samebits.graph.distance.compare import NO_LIMIT, compare_pairs
-from samebits.graph.distance.costs import Scaled, parse_costs
+from samebits.graph.distance.compare import compare_pairs
+from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.pack import GraphSet, pack
 from samebits.graph.distance.trees import TreeSet, compare_trees, pack_trees
-from samebits.graph.formats.inputs import Loaded, load
-from samebits.graph.formats.read import Reading
 
-__all__ = ["JOB", "GraphConfig", "MatrixShard", "PairGrid", "cut_pairs", "fold_matrix", "make_grid"]
+__all__ = ["MatrixShard", "PairGrid", "cut_pairs", "fold_matrix", "make_grid"]
 
 # About 0.1 s: 7 ns a unit were measured on random graphs of 10 nodes with a budget of 1,000.
 CELL_COST = 16_000_000
 MOST_COUNTED = 200  # states; most pairs are solved long before their budget
 TREE_FACTOR = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphConfig:
-    """Which graphs to compare, and how exactly."""
-
-    inputs: tuple[str, ...] = option(
-        (), help="files of graphs: .jsonl, .json, .graphml, or folders of them", location=True
-    )
-    against: tuple[str, ...] = option(
-        (), help="compare with these graphs instead of with one another", location=True, metavar="FILE"
-    )
-    budget: int = option(1000, help="states of the search to look at for each pair; 0 gives bounds only")
-    threshold: str = option("", help="distances above this need only be proven to be so", metavar="X")
-    costs: tuple[str, ...] = option(
-        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
-    )
-    node_label: str = option("label", help="key or attribute that holds a node's label")
-    edge_label: str = option("label", help="key or attribute that holds an edge's label")
-    directed: bool = option(False, help="take JSON graphs that do not say for directed")
-    trees: bool = option(False, help="compare ordered trees by tree edit distance")
-
-    def __post_init__(self) -> None:
-        if self.budget < 0:
-            raise ConfigError(f"--budget is {self.budget}", hint="use 0 or more states")
-        self.limit(self.scaled())
-
-    def scaled(self) -> Scaled:
-        """The costs as integers."""
-        return parse_costs(self.costs).scaled()
-
-    def limit(self, scaled: Scaled) -> int:
-        """Return the least distance that need not be exact, in scaled units."""
-        return scaled.whole(self.threshold, "--threshold") + 1 if self.threshold else NO_LIMIT
-
-    def reading(self) -> Reading:
-        """How to read the files."""
-        return Reading(self.node_label, self.edge_label, self.directed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,67 +128,3 @@ def fold_matrix(
             if grid.mirrored:
                 found[name][columns, rows] = part[name]
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class GraphInputs:
-    """What the plan read: the pairs, and what the graphs are called."""
-
-    grid: PairGrid
-    loaded: Loaded
-    against: Loaded | None
-
-
-@dataclass(frozen=True, slots=True)
-class GraphJob:
-    """Ties the pieces together."""
-
-    name: str = "graph"
-    version: int = 1
-    summary: str = "compare all pairs of graphs by edit distance, with bounds"
-    Config: type[GraphConfig] = GraphConfig
-    default_executor: str = "threads"
-    bytes_per_worker: int = 50_000_000
-
-    def plan(self, config: GraphConfig) -> Plan:
-        """Read the graphs and cut the pairs."""
-        loaded = load(config.inputs, config.reading())
-        against = load(config.against, config.reading()) if config.against else None
-        grid = make_grid(loaded.graphs, against.graphs if against else None, trees=config.trees)
-        inputs = GraphInputs(grid, loaded, against)
-        digest = digest_of([loaded.digest, against.digest if against else ""])
-        shards = cut_pairs(grid, config.budget)
-        return Plan(self.name, self.version, 0, config_digest(config), digest, ("pairs",), shards, inputs)
-
-    def run(self, plan: Plan, config: GraphConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Compare every pair and write the matrices."""
-        inputs: GraphInputs = plan.inputs
-        scaled = config.scaled()
-        task = MatrixShard(scaled, config.budget, config.limit(scaled))
-        parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid)
-        found = fold_matrix(inputs.grid, parts)
-        for name, matrix in found.items():
-            out.write_array(f"{name}.npy", matrix)
-        for name, loaded in (("rows", inputs.loaded), ("columns", inputs.against or inputs.loaded)):
-            nodes, edges = ([f(g) for g in loaded.graphs] for f in (len, lambda g: len(g.edges)))
-            write_table(out, f"{name}.jsonl", {"name": loaded.names, "nodes": nodes, "edges": edges})
-        summary = summarize(inputs.grid, found, scaled)
-        out.write_json("summary.json", summary)
-        return summary
-
-
-def summarize(grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled) -> dict[str, Any]:
-    """Count what was proven; ``scale`` is what the matrices' integers are to be divided by."""
-    exact = found["lower"] == found["upper"]
-    once = np.triu(np.ones_like(exact), 1) if grid.mirrored else np.ones_like(exact)
-    return {
-        "rows": grid.rows,
-        "columns": grid.columns,
-        "pairs": int(once.sum()),
-        "exact": int((exact & once).sum()),
-        "expansions": int(found["expansions"][once].sum()),
-        "scale": 10**scaled.digits,
-    }
-
-
-JOB = GraphJob()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from samebits.core.config import config_digest, option
+from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
@@ -17,6 +17,7 @@ from samebits.data.artifact import ArtifactWriter, open_artifact
 from samebits.data.inputs.corpus import Corpus
 from samebits.errors import ConfigError, InputError
 from samebits.graph.anchored import Anchored, as_json
+from samebits.graph.config import EvalConfig
 from samebits.graph.data import Graph
 from samebits.graph.distance.aligned import aligned_ged, alignment
 from samebits.graph.distance.pair import ged
@@ -25,26 +26,9 @@ from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_sam
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_edits
 
-__all__ = ["JOB", "EvalConfig", "as_graph", "certified"]
+__all__ = ["JOB", "as_graph", "certified"]
 
 LENGTHS = (20, 50, 100, 200, 512)  # upper ends of the classes of the table by length
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalConfig:
-    """What to judge, and on what."""
-
-    inputs: tuple[str, ...] = option((), help="JSON lines with text and graph, or CoNLL-U", location=True)
-    model: str = option("", help="folder of the model", short="-m", location=True, metavar="DIR")
-    decode: str = option("auto", help="auto, argmax, tree or slots", metavar="NAME")
-    budget: int = option(200, help="search states for the edit distance of a wrong graph; 0: bounds only")
-    draw: int = option(20, help="how many of the worst cases to draw")
-    subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
-
-    def __post_init__(self) -> None:
-        for name in ("budget", "draw"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"--{name} is {getattr(self, name)}", hint="use 0 or more")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import Corpus
 from samebits.errors import ConfigError, InputError, MissingExtra
+from samebits.graph.config import TrainConfig
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
 from samebits.graph.parser.loss_plot import draw_losses
 from samebits.graph.parser.progress import Watch
 from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
-from samebits.graph.parser.train_config import TrainConfig
 from samebits.lockstep.problem.config import Every
 
 if TYPE_CHECKING:

@@ -1,0 +1,237 @@
+"""What the jobs of this room compute: every field may change the result, and all but the paths are in its digest.
+
+``GraphConfig`` is ``graph matrix``, ``KnnConfig`` ``graph knn``, ``GenerateConfig`` ``graph generate``, ``EvalConfig``
+``graph eval`` and ``TrainConfig`` ``graph train``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from samebits.core.config import option
+from samebits.errors import ConfigError
+from samebits.graph.curriculum.levels import DEPTHS, LEVEL_ONE_SIZE
+from samebits.graph.distance.compare import NO_LIMIT
+from samebits.graph.distance.costs import Scaled, parse_costs
+from samebits.graph.formats.read import Reading
+from samebits.lockstep.problem.config import FitConfig
+
+__all__ = ["EvalConfig", "GenerateConfig", "GraphConfig", "KnnConfig", "TrainConfig"]
+
+LEAST = {
+    "steps": 0,
+    "batch": 1,
+    "grad_shards": 1,
+    "layers": 1,
+    "min_count": 1,
+    "validate_every": 0,
+    "save_every": 0,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """What to train, on what, and how long."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="JSON lines with text and graph, CoNLL-U, or a folder of graph generate", location=True
+    )
+    valid: str = option(
+        "", help="examples to validate on; without it, 5 % of the examples", location=True, metavar="FILE"
+    )
+    loss: Literal["wce", "ce", "mix", "ged"] = option("wce", help="loss; wce bounds the edit distance")
+    steps: int = option(1500, help="updates to make", short="-s")
+    batch: int = option(64, help="examples of a step")
+    grad_shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
+    lr: float = option(0.004, help="peak learning rate of AdamW")
+    warmup: int = option(100, help="steps in which the learning rate rises")
+    weight_decay: float = option(0.01, help="weight decay of matrices and embeddings")
+    clip: float = option(5.0, help="largest gradient norm; 0 does not clip")
+    width: int | None = option(
+        None, help="width of the encoder; 128 for texts, 192 for sentences", metavar="N"
+    )
+    layers: int = option(2, help="layers of the encoder")
+    dropout: float = option(0.0, help="share of states dropped between layers")
+    word_dropout: float = option(0.15, help="share of words read as unknown, for sentences")
+    min_count: int = option(2, help="rarer words count as unknown, for sentences")
+    subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
+    validate_every: int = option(250, help="steps between validations; 0: at the end")
+    seed: int = option(1, help="root of all randomness")
+    save_every: int = option(0, help="steps between checkpoints; 0: one a minute", how=True)
+    allow_environment_change: bool = option(
+        False, help="continue on another CPU or version, and mark the result as not exact", how=True
+    )
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint=f"use {least} or more")
+        if self.width is not None and (self.width < 2 or self.width % 2):
+            raise ConfigError(f"--width is {self.width}", hint="use an even number: half reads each way")
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
+        if self.batch % self.grad_shards:
+            raise ConfigError(
+                f"--batch {self.batch} cannot be cut into {self.grad_shards} equal shards",
+                hint=f"use --batch {-(-self.batch // self.grad_shards) * self.grad_shards}",
+            )
+        self.fit().check()
+
+    def fit(self) -> FitConfig:
+        """Return the settings of the trainer: AdamW, warm-up, then straight down to 1 % of the peak."""
+        return FitConfig(
+            steps=self.steps,
+            shards=self.grad_shards,
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            clip=self.clip,
+            beta2=0.98,
+            schedule="trapezoid",
+            warmup=self.warmup,
+            cooldown=1.0,
+            floor=0.01,
+            validate_every=self.validate_every,
+            seed=self.seed,
+        )
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphConfig:
+    """Which graphs to compare, and how exactly."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="files of graphs: .jsonl, .json, .graphml, or folders of them", location=True
+    )
+    against: tuple[str, ...] = option(
+        (), help="compare with these graphs instead of with one another", location=True, metavar="FILE"
+    )
+    budget: int = option(1000, help="states of the search to look at for each pair; 0 gives bounds only")
+    threshold: str = option("", help="distances above this need only be proven to be so", metavar="X")
+    costs: tuple[str, ...] = option(
+        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
+    )
+    node_label: str = option("label", help="key or attribute that holds a node's label")
+    edge_label: str = option("label", help="key or attribute that holds an edge's label")
+    directed: bool = option(False, help="take JSON graphs that do not say for directed")
+    trees: bool = option(False, help="compare ordered trees by tree edit distance")
+
+    def __post_init__(self) -> None:
+        if self.budget < 0:
+            raise ConfigError(f"--budget is {self.budget}", hint="use 0 or more states")
+        self.limit(self.scaled())
+
+    def scaled(self) -> Scaled:
+        """The costs as integers."""
+        return parse_costs(self.costs).scaled()
+
+    def limit(self, scaled: Scaled) -> int:
+        """Return the least distance that need not be exact, in scaled units."""
+        return scaled.whole(self.threshold, "--threshold") + 1 if self.threshold else NO_LIMIT
+
+    def reading(self) -> Reading:
+        """How to read the files."""
+        return Reading(self.node_label, self.edge_label, self.directed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnnConfig:
+    """Which graphs to look for, where, and how exactly."""
+
+    inputs: tuple[str, ...] = option(
+        (), help="queries: files of graphs, .jsonl, .json, .graphml, or folders of them", location=True
+    )
+    corpus: tuple[str, ...] = option(
+        (), help="files of the graphs to choose from", location=True, metavar="FILE"
+    )
+    k: int = option(10, help="how many nearest graphs", short="-k")
+    budget: int = option(1000, help="states of the search to look at for each candidate")
+    costs: tuple[str, ...] = option(
+        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
+    )
+    node_label: str = option("label", help="key or attribute that holds a node's label")
+    edge_label: str = option("label", help="key or attribute that holds an edge's label")
+    directed: bool = option(False, help="take JSON graphs that do not say for directed")
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"-k is {self.k}", hint="use 1 or more")
+        if self.budget < 0:
+            raise ConfigError(f"--budget is {self.budget}", hint="use 0 or more states")
+        self.scaled()
+
+    def scaled(self) -> Scaled:
+        """The costs as integers."""
+        return parse_costs(self.costs).scaled()
+
+    def reading(self) -> Reading:
+        """How to read the files."""
+        return Reading(self.node_label, self.edge_label, self.directed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateConfig:
+    """Which examples to draw."""
+
+    inputs: tuple[str, ...] = option((), help="none: examples are drawn, not read", location=True)
+    level: int = option(2, help="level of the curriculum, 1 to 7")
+    n: int = option(50_000, help="examples to keep, over all three splits", short="-n")
+    depths: str = option(
+        "", help="shares of depths for levels 2 to 4, e.g. 2:20,3:40,4:40", metavar="D:W,..."
+    )
+    seed: int = option(1, help="root of all randomness")
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.level <= 7:
+            raise ConfigError(f"--level is {self.level}", hint="levels are 1 to 7")
+        if self.n < 1:
+            raise ConfigError(f"--n is {self.n}", hint="use 1 or more")
+        if self.level == 1 and self.n > LEVEL_ONE_SIZE:
+            raise ConfigError(
+                f"level 1 has {LEVEL_ONE_SIZE:,} expressions, not {self.n:,}",
+                hint=f"use -n {LEVEL_ONE_SIZE} or less",
+            )
+        self.depth_weights()
+
+    def depth_weights(self) -> tuple[tuple[int, int], ...]:
+        """Return (depth, weight) pairs; empty for levels whose shapes are fixed."""
+        if not self.depths:
+            return DEPTHS.get(self.level, ())
+        if self.level not in (2, 3, 4):
+            raise ConfigError(f"--depths has no meaning at level {self.level}", hint="leave it out")
+        pairs = []
+        for item in self.depths.split(","):
+            depth, _, weight = item.partition(":")
+            if not (
+                depth.isdecimal()
+                and (weight or "1").isdecimal()
+                and 1 <= int(depth) <= 8
+                and int(weight or 1)
+            ):
+                raise ConfigError(
+                    f"--depths has {item!r}", hint="write it like 2:20,3:40,4:40, depths 1 to 8"
+                )
+            pairs.append((int(depth), int(weight or 1)))
+        return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalConfig:
+    """What to judge, and on what."""
+
+    inputs: tuple[str, ...] = option((), help="JSON lines with text and graph, or CoNLL-U", location=True)
+    model: str = option("", help="folder of the model", short="-m", location=True, metavar="DIR")
+    decode: str = option("auto", help="auto, argmax, tree or slots", metavar="NAME")
+    budget: int = option(200, help="search states for the edit distance of a wrong graph; 0: bounds only")
+    draw: int = option(20, help="how many of the worst cases to draw")
+    subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "draw"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"--{name} is {getattr(self, name)}", hint="use 0 or more")

@@ -1,0 +1,90 @@
+"""The job ``graph``: the matrix of distances of all pairs, from files to an artifact.
+
+The other jobs of the room stand with what they do: ``distance.knn``, ``curriculum.generate``, ``parser.train`` and
+``parser.evaluate``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.config import config_digest
+from samebits.core.digest import digest_of
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.table import write_table
+from samebits.graph.config import GraphConfig
+from samebits.graph.distance.costs import Scaled
+from samebits.graph.distance.matrix import MatrixShard, PairGrid, cut_pairs, fold_matrix, make_grid
+from samebits.graph.formats.inputs import Loaded, load
+
+__all__ = ["JOB"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInputs:
+    """What the plan read: the pairs, and what the graphs are called."""
+
+    grid: PairGrid
+    loaded: Loaded
+    against: Loaded | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphJob:
+    """Ties the pieces together."""
+
+    name: str = "graph"
+    version: int = 1
+    summary: str = "compare all pairs of graphs by edit distance, with bounds"
+    Config: type[GraphConfig] = GraphConfig
+    default_executor: str = "threads"
+    bytes_per_worker: int = 50_000_000
+
+    def plan(self, config: GraphConfig) -> Plan:
+        """Read the graphs and cut the pairs."""
+        loaded = load(config.inputs, config.reading())
+        against = load(config.against, config.reading()) if config.against else None
+        grid = make_grid(loaded.graphs, against.graphs if against else None, trees=config.trees)
+        inputs = GraphInputs(grid, loaded, against)
+        digest = digest_of([loaded.digest, against.digest if against else ""])
+        shards = cut_pairs(grid, config.budget)
+        return Plan(self.name, self.version, 0, config_digest(config), digest, ("pairs",), shards, inputs)
+
+    def run(self, plan: Plan, config: GraphConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
+        """Compare every pair and write the matrices."""
+        inputs: GraphInputs = plan.inputs
+        scaled = config.scaled()
+        task = MatrixShard(scaled, config.budget, config.limit(scaled))
+        parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid)
+        found = fold_matrix(inputs.grid, parts)
+        for name, matrix in found.items():
+            out.write_array(f"{name}.npy", matrix)
+        for name, loaded in (("rows", inputs.loaded), ("columns", inputs.against or inputs.loaded)):
+            nodes, edges = ([f(g) for g in loaded.graphs] for f in (len, lambda g: len(g.edges)))
+            write_table(out, f"{name}.jsonl", {"name": loaded.names, "nodes": nodes, "edges": edges})
+        summary = summarize(inputs.grid, found, scaled)
+        out.write_json("summary.json", summary)
+        return summary
+
+
+def summarize(grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled) -> dict[str, Any]:
+    """Count what was proven; ``scale`` is what the matrices' integers are to be divided by."""
+    exact = found["lower"] == found["upper"]
+    once = np.triu(np.ones_like(exact), 1) if grid.mirrored else np.ones_like(exact)
+    return {
+        "rows": grid.rows,
+        "columns": grid.columns,
+        "pairs": int(once.sum()),
+        "exact": int((exact & once).sum()),
+        "expansions": int(found["expansions"][once].sum()),
+        "scale": 10**scaled.digits,
+    }
+
+
+JOB = GraphJob()
