@@ -13,8 +13,8 @@ from pathlib import Path
 
 from samebits.charset.codec import encodable
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "charset_peer.json"
-SAMPLES = Path(__file__).resolve().parents[3] / "src" / "samebits" / "samples"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "charset_peer.json"
+SAMPLES = Path(__file__).resolve().parents[2] / "src" / "samebits" / "samples"
 #: codec -> language of the text
 CODECS = {
     "big5hkscs": "zh", "cp1250": "cs", "cp1251": "ru", "cp1252": "de", "cp1253": "el", "cp1254": "tr", "cp1255": "he",

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.command_line import Run
 
-from samebits import charset
+import samebits as package
 
-SAMPLES = Path(charset.__file__).parent / "samples"
+SAMPLES = Path(package.__file__).parent / "samples"
 
 
 @pytest.fixture

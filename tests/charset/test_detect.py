@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+import samebits
 from samebits import charset
 from samebits.charset.detection.evaluate import is_right, judge, make_snippets
 from samebits.charset.detection.model import default_model, train_in_memory
 from samebits.charset.detection.unmodelled import utf8_share
 from samebits.charset.pairs import builtin_pairs
 
-SAMPLES = Path(charset.__file__).parent / "samples"
+SAMPLES = Path(samebits.__file__).parent / "samples"
 
 SENTENCES = [
     ("Größere Häuser überraschten die müden Gäste aus Österreich.", "cp1252"),
