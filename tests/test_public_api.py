@@ -44,7 +44,7 @@ def test_the_public_names_are_sorted_and_there() -> None:
 
 def test_the_public_names_are_exactly_what_the_package_exports() -> None:
     assert dir(samebits) == samebits.__all__
-    assert set(samebits._HOME) == set(samebits.__all__)
+    assert {*samebits._HOME, *samebits._JOBS} == set(samebits.__all__)
     tree = ast.parse(Path(samebits.__file__).read_text(encoding="utf-8"))
     typed = next(node for node in tree.body if isinstance(node, ast.If))
     names = [
@@ -71,10 +71,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "jobs",
         "executors",
         "core.engine",
-        "core.reduce",
+        "core.fold",
         "data.artifact",
-        "data.corpus",
-        "data.rows",
+        "data.inputs.corpus",
+        "data.readers.rows",
     ],
 )
 def test_every_module_lists_what_it_offers(module: str) -> None:
