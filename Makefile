@@ -11,7 +11,7 @@ SETUP := pyproject.toml setup.py $(KERNELS)
 COMPILE := $(BIN)/python -m compileall -q src/samebits
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check parity chaos bench docs clean
+.PHONY: help demo test check parity chaos builds bench docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -48,6 +48,9 @@ parity: $(VENV)/.stamp-dev  ## the same digest for every executor, worker count 
 
 chaos: $(VENV)/.stamp-dev  ## inject faults and print what happened
 	$(BIN)/python -m tests.faults.chaos
+
+builds: $(VENV)/.stamp-dev  ## the same bits from gcc, clang, -O1 to -O3, and ARM under qemu where they are installed
+	$(BIN)/python -m pytest -q -m builds tests/arithmetic
 
 bench: $(VENV)/.stamp-dev  ## run the benchmarks against the peers (quick form)
 	$(BIN)/python -m benchmarks --quick

@@ -10,6 +10,9 @@ order that is written down in docs/reference/arithmetic-1.md. Instruction sets o
                                    ``sum_squares(x)`` in double, in one order
 ``updates``                        ``adamw``, ``sgd`` of a slice in place; ``muon`` of a whole matrix in place,
                                    ``orthogonalise``, ``muon_work``
+``tape``, ``program``              a model recorded once (``Tape``), then run for every batch (``Program``): losses,
+                                   gradients, logits, reading on with a cache
+``selftest``                       ``check_machine()`` refuses a machine whose kernels differ, in milliseconds
 =================================  ======================================================================================
 
 ``isa()`` names the instruction set in use, ``usable()`` those of this processor, and the variable ``SAMEBITS_ISA`` (avx512,

@@ -1,6 +1,6 @@
 """The C side, for the other modules of this room: the table of kernels in use, and the guard of the floating-point mode."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from "native/ieee.h" nogil:
     ctypedef struct FloatMode:
@@ -21,6 +21,17 @@ cdef extern from "native/api.h" nogil:
     ctypedef struct Muon:
         float clip, fresh, inertia, keep, rate
         int nesterov, iterations
+    ctypedef struct Op:
+        int64_t kind
+    ctypedef struct Shard:
+        const int64_t* ids
+        const int64_t* targets
+        int64_t windows, block, chunk, start
+        float* work
+        uint64_t key
+        double loss
+    cdef enum:
+        GRADIENT, SUM_OF_LOSSES, LOGITS
     ctypedef struct Kernels:
         const char* name
         double (*sum_float)(const float* x, int64_t num) noexcept nogil
@@ -42,6 +53,9 @@ cdef extern from "native/api.h" nogil:
             float* p, const float* g, float* m, int64_t rows, int64_t cols, const Muon* settings, const float* abc,
             float* work
         ) noexcept nogil
+        int64_t (*program_work)(const Op* ops, int64_t num, int64_t tokens) noexcept nogil
+        void (*pack_weights)(const Op* ops, int64_t num) noexcept nogil
+        void (*run)(const Op* ops, int64_t num, Shard* shard, int what) noexcept nogil
     int usable_kernels(const Kernels** found)
 
 cdef const Kernels* kernels() noexcept nogil

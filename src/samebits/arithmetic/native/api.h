@@ -26,6 +26,37 @@ typedef struct {
     int nesterov, iterations;
 } Muon;
 
+/* One operation of a model over panels of 32 tokens, [panel][feature][token]. Python writes these records (ops.py has the same
+   list of fields, all of 8 bytes); which fields an operation uses is said where it is written. */
+typedef struct {
+    int64_t kind, segment; /* operations of one segment go through the tokens together, a chunk after the other */
+    int64_t rows, num_k;   /* features of the output and of the input */
+    int64_t heads, flags;
+    float *x, *out, *other;  /* of all panels: input, output, a second input */
+    float *slope, *x_slope;  /* what the activation of this operation leaves, and what that of the input left */
+    float *x_grad, *out_grad, *other_grad, *around; /* gradients; `around` is added to what is written to x_grad */
+    int64_t x_whole, out_whole, other_whole, around_whole; /* is that gradient kept for all panels, or those of a chunk? */
+    float *weight, *weight_grad, *second, *second_grad;    /* parameters as they are stored, and their gradients */
+    float *packed, *turned, *flipped;                      /* the weights packed for both products; a gradient turned over */
+    float *saved, *cosines, *sines, *cache;
+    int64_t table, capacity; /* positions of the tables; panels of the cache of keys and values */
+    double number;           /* epsilon of a norm; what dropout multiplies by */
+    uint64_t place;          /* dropout: number of the place, and the largest word that is dropped */
+    uint64_t threshold;
+} Op;
+
+/* What a run over the operations is about. */
+typedef struct {
+    const int64_t *ids, *targets; /* [window][block] */
+    int64_t windows, block, chunk; /* chunk: windows that go through a segment together */
+    int64_t start;                 /* position of the first token: of a window 0, with a cache what was read before */
+    float* work;                   /* scratch memory, see program_work */
+    uint64_t key;                  /* of dropout; 0: none */
+    double loss;                   /* out: sum over the tokens */
+} Shard;
+
+enum { GRADIENT, SUM_OF_LOSSES, LOGITS }; /* what a run makes */
+
 typedef struct {
     const char* name;
     double (*sum_float)(const float* x, Size num);
@@ -39,6 +70,9 @@ typedef struct {
     Size (*muon_work)(Size rows, Size cols);
     void (*orthogonalise)(const float* x, float* out, Size rows, Size cols, const float* abc, int num, float* work);
     void (*muon)(float* p, const float* g, float* m, Size rows, Size cols, const Muon*, const float* abc, float* work);
+    Size (*program_work)(const Op* ops, Size num, Size tokens); /* floats of scratch memory for chunks of so many tokens */
+    void (*pack_weights)(const Op* ops, Size num);              /* after every change of the parameters */
+    void (*run)(const Op* ops, Size num, Shard* shard, int what);
 } Kernels;
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_neon, kernels_scalar;

@@ -1,5 +1,5 @@
 /* The table of one instruction set, from all sources of this folder. */
-#include "ieee.h"
+#include "program.h"
 #include "updates.h"
 
 #define TABLE_(isa) kernels_##isa
@@ -20,4 +20,7 @@ const Kernels TABLE(ISA) = {
     .muon_work = muon_work,
     .orthogonalise = orthogonalise,
     .muon = muon,
+    .program_work = program_work,
+    .pack_weights = pack_weights,
+    .run = run,
 };
