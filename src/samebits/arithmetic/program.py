@@ -40,7 +40,6 @@ class Program:
         self._bytes = self._records.view(np.uint8)
         assert RECORD.itemsize == runner.OP_BYTES
         self._work = np.zeros(runner.work_size(self._bytes, chunk * round_up(block, PANEL)), np.float32)
-        self._grad_addresses: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._vocab = int(params[ops[-1].weight].shape[0])
         self._packed_for = ""
 
@@ -81,27 +80,23 @@ class Program:
             key: 64 bits that decide what dropout drops; 0 drops nothing.
         """
         self._check(ids, targets)
-        first = next(iter(grads.values())).ctypes.data
-        if first not in self._grad_addresses:
-            self._grad_addresses[first] = self._addresses(grads)
-        self._records["weight_grad"], self._records["second_grad"] = self._grad_addresses[first]
+        self._point_at(grads)
         total = runner.gradient(self._bytes, ids, targets, chunk=self.chunk, work=self._work, key=key)
         return total / ids.size
 
-    def _addresses(self, grads: Mapping[str, Floats]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        found = np.zeros((2, len(self._ops)), np.int64)
-        for number, op in enumerate(self._ops):
-            for row, name in enumerate((op.weight, op.second)):
-                if name:
-                    grad = grads[name]
-                    if (
-                        grad.dtype != np.float32
-                        or not grad.flags.c_contiguous
-                        or grad.size != self._params[name].size
-                    ):
-                        raise ValueError(f"the gradient of {name!r} is no float32 array shaped like it")
-                    found[row, number] = grad.ctypes.data
-        return found[0], found[1]
+    def _point_at(self, grads: Mapping[str, Floats]) -> None:
+        """Let the operations write to these arrays; trainers hand over other ones for every shard."""
+        addresses = {"": 0}
+        for name, grad in grads.items():
+            if (
+                grad.dtype != np.float32
+                or not grad.flags.c_contiguous
+                or grad.shape != self._params[name].shape
+            ):
+                raise ValueError(f"the gradient of {name!r} is no float32 array shaped like it")
+            addresses[name] = grad.__array_interface__["data"][0]
+        self._records["weight_grad"] = [addresses[op.weight] for op in self._ops]
+        self._records["second_grad"] = [addresses[op.second] for op in self._ops]
 
     def sum_of_losses(self, ids: Ids, targets: Ids) -> float:
         """Return the sum of the losses of all tokens of a batch, without dropout."""
