@@ -259,7 +259,9 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
         try:
             parts = [
                 part
-                for _, part in Engine(executor).map_ordered("count", CountInMemory(), shards, state=state)
+                for _, part in Engine(executor).map_ordered(
+                    "count", CountInMemory(), shards, state=state, unit="bytes"
+                )
             ]
         finally:
             executor.close()

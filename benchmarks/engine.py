@@ -63,7 +63,9 @@ def plan_seconds(num_shards: int) -> float:
 def stage_seconds(executor: Executor, shards: ShardTable, store: PartStore) -> tuple[float, str]:
     """Run one stage of trivial shards; return seconds and the digest of all parts."""
     started = time.perf_counter()
-    parts = [part for _, part in Engine(executor, store=store).map_ordered("s", Nothing(), shards)]
+    parts = [
+        part for _, part in Engine(executor, store=store).map_ordered("s", Nothing(), shards, unit="items")
+    ]
     return time.perf_counter() - started, digest_of(parts)
 
 
@@ -106,7 +108,7 @@ def large_parts(num_bytes: int, first_seconds: float) -> None:
     """Run shards with parts of this size on threads and drop each part as it comes."""
     executor = make_executor("threads", ExecutorOptions(WORKERS))
     task = LargePart(num_bytes, first_seconds)
-    for _ in Engine(executor).map_ordered("s", task, cut([NUM_LARGE], 1)):
+    for _ in Engine(executor).map_ordered("s", task, cut([NUM_LARGE], 1), unit="items"):
         pass
     executor.close()
 

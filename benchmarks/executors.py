@@ -34,7 +34,12 @@ LONG_SECONDS = 0.025
 def stage(executor: Executor, num_shards: int, task: Task | None = None) -> tuple[float, str]:
     """Run trivial shards; return seconds a shard and the digest of all parts."""
     started = time.perf_counter()
-    parts = [part for _, part in Engine(executor).map_ordered("s", task or Nothing(), cut([num_shards], 1))]
+    parts = [
+        part
+        for _, part in Engine(executor).map_ordered(
+            "s", task or Nothing(), cut([num_shards], 1), unit="items"
+        )
+    ]
     return (time.perf_counter() - started) / num_shards, digest_of(parts)
 
 

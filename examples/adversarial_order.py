@@ -20,7 +20,9 @@ class Squares:
 def squares(executor: samebits.Executor) -> list[int]:
     """Run the task over 20 shards and put the parts one after the other."""
     try:
-        parts = samebits.Engine(executor).map_reduce("square", Squares(), cut([100], cell=5), Concat())
+        parts = samebits.Engine(executor).map_reduce(
+            "square", Squares(), cut([100], cell=5), Concat(), unit="items"
+        )
     finally:
         executor.close()
     return list(Concat().result(parts))

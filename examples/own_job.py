@@ -62,7 +62,9 @@ class LongestJob:
     ) -> dict[str, Any]:
         """Fold the parts in shard order and write the artifact."""
         longest = ""
-        for _, line in engine.map_ordered("read", LongestLine(), plan.shards, state=plan.inputs):
+        for _, line in engine.map_ordered(
+            "read", LongestLine(), plan.shards, state=plan.inputs, unit="bytes"
+        ):
             longest = max(longest, line, key=len)  # equal lengths keep the earlier shard's line
         out.write_json("longest.json", longest)
         return {"longest": longest}

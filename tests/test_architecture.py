@@ -42,6 +42,7 @@ ALLOWED = {
     "examples_loop": {"api", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "machine", "errors"},
+    "progress": {"core", "machine"},
     "report": {"data", "core", "errors"},
 }
 # module -> the only rooms (or files) that may import it

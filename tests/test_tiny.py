@@ -70,7 +70,9 @@ def test_an_artifact_is_opened_verified_and_compared(
     "executor", [SerialExecutor(), ShuffledExecutor(seed=1), FailingExecutor({2: 1})], ids=lambda e: e.name
 )
 def test_the_engine_folds_in_shard_order(executor: samebits.Executor) -> None:
-    parts = samebits.Engine(executor).map_reduce("numbers", Numbers(), cut([10], cell=2), Concat(), state=3)
+    parts = samebits.Engine(executor).map_reduce(
+        "numbers", Numbers(), cut([10], cell=2), Concat(), state=3, unit="items"
+    )
     executor.close()
     assert Concat().result(parts) == [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]
 

@@ -170,7 +170,7 @@ class _SampleEngine(Engine):
     expected: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def map_ordered(
-        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str = "bytes"
+        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str
     ) -> NoReturn:
         """Run and compare the chosen shards."""
         found: dict[int, str] = {}
@@ -180,7 +180,7 @@ class _SampleEngine(Engine):
                 found[event.index] = event.digest
 
         sample = Engine(self.executor, observer=note, plan=self.plan)
-        for _ in sample.map_ordered(stage, task, [shards[i] for i in self.chosen], state=state):
+        for _ in sample.map_ordered(stage, task, [shards[i] for i in self.chosen], state=state, unit=unit):
             pass
         for index, digest in sorted(found.items()):
             before = self.expected.get((stage, index), "nothing")

@@ -122,7 +122,9 @@ def map_examples(
     failures: list[tuple[int, str]] = []
     with api.open_executor(job, plan, options or RunOptions(), executor) as (place, _):
         engine = Engine(place, observer=observer, plan=plan)
-        for shard, part in engine.map_ordered("map", MapShard(fn), plan.shards, state=(items, state)):
+        for shard, part in engine.map_ordered(
+            "map", MapShard(fn), plan.shards, state=(items, state), unit="examples"
+        ):
             values += part["values"]
             for index, error, shown in part["failures"]:
                 if on_error == "raise":

@@ -91,15 +91,17 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 
 
 def test_parts_come_in_shard_order(executor: Executor) -> None:
-    pairs = list(Engine(executor).map_ordered("s", Square(), SHARDS, state=5))
+    pairs = list(Engine(executor).map_ordered("s", Square(), SHARDS, state=5, unit="items"))
     assert pairs == [(shard, shard.index**2 + 5) for shard in SHARDS]
 
 
 def test_folds_are_equal_for_every_executor(executor: Executor) -> None:
     engine = Engine(executor)
     tree = CanonicalTree()
-    assert engine.map_reduce("sum", Square(), SHARDS, OrderedSum(), state=0) == sum(i * i for i in range(40))
-    assert tree.result(engine.map_reduce("tree", Square(), SHARDS, tree, state=0)) == sum(
+    assert engine.map_reduce("sum", Square(), SHARDS, OrderedSum(), state=0, unit="items") == sum(
+        i * i for i in range(40)
+    )
+    assert tree.result(engine.map_reduce("tree", Square(), SHARDS, tree, state=0, unit="items")) == sum(
         i * i for i in range(40)
     )
 
@@ -112,24 +114,28 @@ class Tenth:
 
 def test_floating_sums_have_the_same_bits_for_every_executor(executor: Executor) -> None:
     left = OrderedSum()
-    assert Engine(executor).map_reduce("sum", Tenth(), SHARDS, left) == sum(0.1 * (i + 1) for i in range(40))
+    assert Engine(executor).map_reduce("sum", Tenth(), SHARDS, left, unit="items") == sum(
+        0.1 * (i + 1) for i in range(40)
+    )
 
 
 def test_fan_in_fixes_the_bracketing(executor: Executor) -> None:
     values = [0.1 * (i + 1) for i in range(40)]
     groups = [sum(values[i : i + 7][1:], values[i]) for i in range(0, 40, 7)]
     expected = sum(groups[1:], groups[0])
-    assert Engine(executor).map_reduce("sum", Tenth(), SHARDS, OrderedSum(), fan_in=7) == expected
+    assert (
+        Engine(executor).map_reduce("sum", Tenth(), SHARDS, OrderedSum(), fan_in=7, unit="items") == expected
+    )
 
 
 def test_no_shards_give_the_zero_of_the_reducer() -> None:
     engine = Engine(SerialExecutor())
-    assert engine.map_reduce("s", Square(), [], Counts(), state=0) == {}
-    assert Concat().result(engine.map_reduce("s", Square(), [], Concat(), state=0)) == []
+    assert engine.map_reduce("s", Square(), [], Counts(), state=0, unit="items") == {}
+    assert Concat().result(engine.map_reduce("s", Square(), [], Concat(), state=0, unit="items")) == []
 
 
 def test_the_failing_shard_reported_is_the_lowest(executor: Executor) -> None:
-    parts = Engine(executor).map_ordered("s", FailsAt((9, 5, 7)), SHARDS)
+    parts = Engine(executor).map_ordered("s", FailsAt((9, 5, 7)), SHARDS, unit="items")
     with pytest.raises(ShardFailed, match=r"shard 5.*ZeroDivisionError: shard 5 is bad") as caught:
         list(parts)
     assert caught.value.shard == 5
@@ -137,7 +143,7 @@ def test_the_failing_shard_reported_is_the_lowest(executor: Executor) -> None:
 
 
 def test_parts_before_the_failing_shard_are_handed_on(executor: Executor) -> None:
-    parts = Engine(executor).map_ordered("s", FailsAt((6,)), SHARDS)
+    parts = Engine(executor).map_ordered("s", FailsAt((6,)), SHARDS, unit="items")
     assert [shard.index for shard, _ in itertools.islice(parts, 6)] == [0, 1, 2, 3, 4, 5]
     with pytest.raises(ShardFailed):
         next(parts)
@@ -145,7 +151,7 @@ def test_parts_before_the_failing_shard_are_handed_on(executor: Executor) -> Non
 
 def test_an_error_of_our_own_comes_through_as_it_is(executor: Executor) -> None:
     with pytest.raises(InputError, match=r"a.txt, line 3: cannot be read"):
-        list(Engine(executor).map_ordered("s", RaisesInputError(), SHARDS))
+        list(Engine(executor).map_ordered("s", RaisesInputError(), SHARDS, unit="items"))
 
 
 @dataclass(frozen=True)
@@ -156,7 +162,7 @@ class NotPlain:
 
 def test_a_part_that_is_not_plain_data_fails_its_shard(executor: Executor) -> None:
     with pytest.raises(ShardFailed, match=r"part is a builtins.set, but a part must be plain data"):
-        list(Engine(executor).map_ordered("s", NotPlain(), SHARDS))
+        list(Engine(executor).map_ordered("s", NotPlain(), SHARDS, unit="items"))
 
 
 def test_a_slow_first_shard_holds_no_more_than_the_window() -> None:
@@ -175,7 +181,7 @@ def test_a_slow_first_shard_holds_no_more_than_the_window() -> None:
 
     executor = ThreadsExecutor(ExecutorOptions(workers=2))
     engine = Engine(executor, window=8)
-    parts = engine.map_ordered("s", SlowFirst(), SHARDS)
+    parts = engine.map_ordered("s", SlowFirst(), SHARDS, unit="items")
     next(parts)
     assert sorted(seen[:8]) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert [part for _, part in parts] == list(range(1, 40))
@@ -198,14 +204,14 @@ def test_a_stage_cap_keeps_fewer_shards_flying() -> None:
             return shard.index
 
     executor = ThreadsExecutor(ExecutorOptions(workers=4))
-    list(Engine(executor, stage_caps={"s": 1}).map_ordered("s", Counted(), SHARDS))
+    list(Engine(executor, stage_caps={"s": 1}).map_ordered("s", Counted(), SHARDS, unit="items"))
     executor.close()
     assert most == 1
 
 
 def test_a_shard_is_tried_again_after_its_worker_was_lost() -> None:
     executor = FailingExecutor({3: 3, 11: 1})
-    assert Engine(executor).map_reduce("s", Square(), SHARDS, OrderedSum(), state=0) == sum(
+    assert Engine(executor).map_reduce("s", Square(), SHARDS, OrderedSum(), state=0, unit="items") == sum(
         i * i for i in range(40)
     )
     assert executor.workers == 4
@@ -215,7 +221,7 @@ def test_workers_are_halved_once_before_giving_up() -> None:
     executor = FailingExecutor({3: 5})
     warnings: list[Event] = []
     total = Engine(executor, observer=warnings.append).map_reduce(
-        "s", Square(), SHARDS, OrderedSum(), state=0
+        "s", Square(), SHARDS, OrderedSum(), state=0, unit="items"
     )
     assert total == sum(i * i for i in range(40))
     assert executor.workers == 2
@@ -226,33 +232,44 @@ def test_a_shard_that_always_kills_its_worker_is_named() -> None:
     plan = Plan("j", 1, 0, "", "", ("corpus.txt",), SHARDS)
     engine = Engine(FailingExecutor({3: 99}), plan=plan)
     with pytest.raises(WorkerLost, match=r"shard 3 \(corpus.txt, 3..4\) lost its worker 4 times \(SIGKILL"):
-        list(engine.map_ordered("s", Square(), SHARDS, state=0))
+        list(engine.map_ordered("s", Square(), SHARDS, state=0, unit="items"))
 
 
 def test_finished_parts_are_not_computed_again() -> None:
     store = MemoryStore()
-    first = list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1))
+    first = list(
+        Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1, unit="items")
+    )
     store.saved.clear()
-    again = list(Engine(SerialExecutor(), store=store).map_ordered("s", FailsAt(tuple(range(40))), SHARDS))
+    again = list(
+        Engine(SerialExecutor(), store=store).map_ordered(
+            "s", FailsAt(tuple(range(40))), SHARDS, unit="items"
+        )
+    )
     assert again == first
     assert store.saved == []
 
 
 def test_only_the_damaged_part_is_computed_again() -> None:
     store = MemoryStore()
-    first = list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1))
+    first = list(
+        Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1, unit="items")
+    )
     store.saved.clear()
     store.damaged = {17}
-    assert list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1)) == first
+    assert (
+        list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1, unit="items"))
+        == first
+    )
     assert store.saved == [17]
 
 
 def test_a_damaged_part_that_comes_out_differently_stops_the_job() -> None:
     store = MemoryStore()
-    list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1))
+    list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=1, unit="items"))
     store.damaged = {17}
     with pytest.raises(NotDeterministic, match="task is not deterministic: shard 17"):
-        list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=2))
+        list(Engine(SerialExecutor(), store=store).map_ordered("s", Square(), SHARDS, state=2, unit="items"))
 
 
 def test_recheck_finds_a_task_that_is_not_deterministic(executor: Executor) -> None:
@@ -264,19 +281,19 @@ def test_recheck_finds_a_task_that_is_not_deterministic(executor: Executor) -> N
             return next(counter)
 
     with pytest.raises(NotDeterministic, match=r"task is not deterministic: shard (0|10|20|30) "):
-        list(Engine(executor, recheck=10).map_ordered("s", Unsteady(), SHARDS))
+        list(Engine(executor, recheck=10).map_ordered("s", Unsteady(), SHARDS, unit="items"))
 
 
 def test_recheck_lets_a_deterministic_task_through(executor: Executor) -> None:
-    assert list(Engine(executor, recheck=3).map_ordered("s", Square(), SHARDS, state=0)) == [
+    assert list(Engine(executor, recheck=3).map_ordered("s", Square(), SHARDS, state=0, unit="items")) == [
         (shard, shard.index**2) for shard in SHARDS
     ]
 
 
 def test_events_tell_the_whole_story(executor: Executor) -> None:
     events: list[Event] = []
-    list(Engine(executor, observer=events.append).map_ordered("s", Square(), SHARDS, state=0))
-    assert events[0] == StageStarted("s", 40, 40)
+    list(Engine(executor, observer=events.append).map_ordered("s", Square(), SHARDS, state=0, unit="items"))
+    assert events[0] == StageStarted("s", 40, 40, "items")
     assert isinstance(events[-1], StageDone)
     done = [event for event in events if isinstance(event, ShardDone)]
     assert sorted(event.index for event in done) == list(range(40))

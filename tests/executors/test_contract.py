@@ -37,7 +37,10 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
 
 
 def parts(executor: Executor, task: Any, state: Any = None, **options: Any) -> list[Any]:
-    return [part for _, part in Engine(executor, **options).map_ordered("s", task, SHARDS, state=state)]
+    return [
+        part
+        for _, part in Engine(executor, **options).map_ordered("s", task, SHARDS, state=state, unit="items")
+    ]
 
 
 def test_parts_and_state_arrive_unchanged(executor: Executor) -> None:

@@ -41,7 +41,10 @@ def healthy() -> Iterator[ProcessesExecutor]:
 
 
 def parts(executor: ProcessesExecutor, task: Any, state: Any = None, **options: Any) -> list[Any]:
-    return [part for _, part in Engine(executor, **options).map_ordered("s", task, SHARDS, state=state)]
+    return [
+        part
+        for _, part in Engine(executor, **options).map_ordered("s", task, SHARDS, state=state, unit="items")
+    ]
 
 
 def workers_of(executor: ProcessesExecutor) -> list[int]:
@@ -198,7 +201,7 @@ def test_a_driver_that_is_interrupted_leaves_no_worker_and_no_folder(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     executor = ProcessesExecutor(ExecutorOptions(workers=2))
-    stage = Engine(executor).map_ordered("s", tasks.Environment(), SHARDS)
+    stage = Engine(executor).map_ordered("s", tasks.Environment(), SHARDS, unit="items")
     _, part = next(stage)
     del stage  # what a run does when the fold raises
     executor.close(cancel=True)

@@ -45,7 +45,7 @@ def names_of(executor: ThreadsExecutor, function: Callable[[Shard], Any]) -> lis
         names.append(threading.current_thread().name)
         return shard.index
 
-    parts = list(Engine(executor).map_ordered("s", Calling(noted), SHARDS))
+    parts = list(Engine(executor).map_ordered("s", Calling(noted), SHARDS, unit="items"))
     assert [part for _, part in parts] == list(range(40))
     return names
 
@@ -86,7 +86,7 @@ def test_an_interrupt_in_the_callers_shard_ends_the_stage_and_drops_what_waits()
         threading.Event().wait(0.05)  # all 40 would take two seconds
 
     with pytest.raises(KeyboardInterrupt):
-        list(Engine(executor, window=40).map_ordered("s", Calling(interrupt), SHARDS))
+        list(Engine(executor, window=40).map_ordered("s", Calling(interrupt), SHARDS, unit="items"))
     executor.close(cancel=True)
     assert 1 <= len(started) < 40
 

@@ -132,7 +132,7 @@ class SlowJob:
         """Write the parts one after the other."""
         total = 0.0
         with out.open("noise.bin") as file:
-            for _, part in engine.map_ordered("slow", SlowShard(config), plan.shards):
+            for _, part in engine.map_ordered("slow", SlowShard(config), plan.shards, unit="items"):
                 file.write(part["noise"].tobytes())
                 total += part["sum"]
         out.write_json("total.json", {"total": total.hex()})

@@ -95,7 +95,7 @@ def test_what_training_writes(trained: Path) -> None:
     samebits.verify(trained)
     rows = [json.loads(line) for line in (trained / "steps.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(50))
-    assert float.fromhex(rows[-1]["loss"]) < float.fromhex(rows[0]["loss"]) / 2
+    assert rows[-1]["loss"] < rows[0]["loss"] / 2
     (validation,) = [json.loads(line) for line in (trained / "val.jsonl").read_text().splitlines()]
     assert validation["step"] == 50
     assert (trained / "loss.svg").read_text().startswith("<svg")

@@ -11,9 +11,9 @@ from samebits.errors import InputError
 from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import resolve
 from samebits.lm.training.compiled import try_to_compile
-from samebits.lm.training.loss_plot import draw_losses
 from samebits.lm.training.objective import LmObjective
-from samebits.lm.training.tensorboard import EventFile, read_scalars
+from samebits.lockstep.logs.loss_plot import draw_losses
+from samebits.lockstep.logs.tensorboard import EventFile, read_scalars
 from samebits.machine.bfloat16 import choose_dtype
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from samebits.lockstep.logs.tensorboard import read_scalars
 from tests.lm.conftest import make_text
 
 from samebits import api, lm
@@ -25,7 +26,6 @@ from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, Interrupted, SamebitsError
 from samebits.lm.config import LmConfig
-from samebits.lm.training.tensorboard import read_scalars
 
 pytestmark = pytest.mark.slow
 TINY: dict[str, Any] = {
@@ -86,10 +86,10 @@ def test_a_run_leaves_weights_logs_samples_and_nothing_else(scene: tuple[Path, P
     }
     steps = [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
     assert [row["step"] for row in steps] == list(range(8))
-    assert float.fromhex(steps[-1]["loss"]) == record.metrics["train_loss"]
+    assert steps[-1]["loss"] == float.fromhex(steps[-1]["loss_hex"]) == record.metrics["train_loss"]
     validations = [json.loads(line) for line in (run / "val.jsonl").read_text().splitlines()]
     assert [row["step"] for row in validations] == [4, 8]
-    assert float.fromhex(validations[-1]["loss"]) == record.metrics["val_loss"]
+    assert validations[-1]["loss"] == float.fromhex(validations[-1]["loss_hex"]) == record.metrics["val_loss"]
     assert list(run.parent.glob("run.*")) == []
 
 

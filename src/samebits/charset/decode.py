@@ -176,7 +176,7 @@ class DecodeJob:
         table = [_entry(source, None, rows=0, undecodable=0) for source in corpus.sources]
         with writing(out.output), out.open("rows.jsonl") as rows:
             for shard, part in engine.map_ordered(
-                "decode", DecodeShard(config), plan.shards, state=plan.inputs
+                "decode", DecodeShard(config), plan.shards, state=plan.inputs, unit="bytes"
             ):
                 out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
                 rows.write(part["rows"])

@@ -104,7 +104,7 @@ class CharsetJob:
         inputs = Inputs(slices, self._quotas(plan, config, engine))
         sums = Sums()
         for _, part in engine.map_ordered(
-            "count", CountSlice(config.recipe, pairs), plan.shards, state=inputs
+            "count", CountSlice(config.recipe, pairs), plan.shards, state=inputs, unit="bytes"
         ):
             sums.add(part, slices, out)
         out.bad_rows.check()
@@ -114,7 +114,7 @@ class CharsetJob:
         shards = _one_each(len(state))
         projected = {
             state[shard.source][0]: part
-            for shard, part in engine.map_ordered("project", task, shards, state=state)
+            for shard, part in engine.map_ordered("project", task, shards, state=state, unit="languages")
         }
         asked = config.pairs != "builtin" or bool(config.languages)
         rows = [_row(pair, projected.get(pair.language), config, asked=asked) for pair in pairs]
@@ -127,7 +127,9 @@ class CharsetJob:
             return ()
         left = Counter[str]()
         quotas = []
-        for _, part in engine.map_ordered("scan", ScanSlice(), plan.shards, state=Inputs(slices)):
+        for _, part in engine.map_ordered(
+            "scan", ScanSlice(), plan.shards, state=Inputs(slices), unit="bytes"
+        ):
             quota = {}
             for language, num_texts in part.items():
                 left.setdefault(language, config.max_samples)

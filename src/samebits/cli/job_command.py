@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from samebits.cli import flags
-from samebits.cli.progress import make_progress
 from samebits.cli.sections import SectionedCommand
 from samebits.core.events import Event, Observer, fan_out
 from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
+from samebits.progress import make_progress
 
 __all__ = ["ask_job", "job_command", "observing"]
 

@@ -72,7 +72,7 @@ class Engine:
     place: Place = field(default_factory=Place)
 
     def map_ordered(
-        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str = "bytes"
+        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str
     ) -> Iterator[tuple[Shard, Any]]:
         """Yield (shard, part) in shard order, whatever the order of arrival; ``unit`` is what shards count, for people.
 
@@ -95,6 +95,7 @@ class Engine:
         reducer: Reducer[Acc],
         *,
         state: Any = None,
+        unit: str,
         fan_in: int = 1,
     ) -> Acc:
         """Fold all parts in shard order.
@@ -105,7 +106,7 @@ class Engine:
         """
         from samebits.core.fold import fold_all  # most stages fold their parts themselves
 
-        parts = (part for _, part in self.map_ordered(stage, task, shards, state=state))
+        parts = (part for _, part in self.map_ordered(stage, task, shards, state=state, unit=unit))
         if fan_in == 1:
             return fold_all(reducer, parts)
         return fold_all(reducer, _fold_groups(parts, reducer, fan_in))

@@ -20,19 +20,24 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StageStarted:
-    """A stage begins; ``num_units`` is the total length of its shards, counted in ``unit`` (``bytes``, ``rows``)."""
+    """A stage begins; ``num_units`` is the total length of its shards, counted in ``unit`` (``bytes``, ``pairs``).
+
+    ``pieces`` says what is counted as done: the shards of a map, the steps of a training.
+    """
 
     stage: str
     num_shards: int
     num_units: int
-    unit: str = "bytes"
+    unit: str
+    pieces: str = "shards"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardDone:
     """A part arrived (in arrival order, not in shard order).
 
-    ``started`` and ``seconds`` are on the machine's monotonic clock; ``resumed`` parts came from the journal.
+    ``started`` and ``seconds`` are on the machine's monotonic clock; ``resumed`` parts came from the journal. The steps
+    before a resumed training are one event with their number as ``num_pieces``.
     """
 
     stage: str
@@ -43,6 +48,7 @@ class ShardDone:
     worker: str
     digest: str
     resumed: bool
+    num_pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,9 @@ class CountJob:
         """Count every shard, fold in shard order, rank once."""
         total = NgramTable()
         num_blank = 0
-        for shard, part in engine.map_ordered("count", CountShard(config), plan.shards, state=plan.inputs):
+        for shard, part in engine.map_ordered(
+            "count", CountShard(config), plan.shards, state=plan.inputs, unit="bytes"
+        ):
             total.add(part["keys"], part["offsets"], part["counts"])
             out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
             num_blank += part["num_blank"]

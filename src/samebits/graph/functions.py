@@ -144,4 +144,4 @@ def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | s
     job = get_job("graph")
     plan = Plan("graph", job.version, 0, "", "", (stage,), shards)
     with api.open_executor(job, plan, RunOptions(workers=str(workers))) as (executor, _):
-        yield from Engine(executor, plan=plan).map_ordered(stage, task, shards, state=state)
+        yield from Engine(executor, plan=plan).map_ordered(stage, task, shards, state=state, unit=stage)

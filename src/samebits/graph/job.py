@@ -61,7 +61,7 @@ class GraphJob:
         inputs: GraphInputs = plan.inputs
         scaled = config.scaled()
         task = MatrixShard(scaled, config.budget, config.limit(scaled))
-        parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid)
+        parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid, unit="pairs")
         found = fold_matrix(inputs.grid, parts)
         for name, matrix in found.items():
             out.write_array(f"{name}.npy", matrix)

@@ -87,7 +87,9 @@ def predict_files(
     with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
         engine = Engine(executor, plan=plan)
         task = PredictShard(kind, decode)
-        for shard, part in engine.map_ordered("predict", task, plan.shards, state=(corpus, loaded)):
+        for shard, part in engine.map_ordered(
+            "predict", task, plan.shards, state=(corpus, loaded), unit="bytes"
+        ):
             if part["bad"]:
                 line, reason = part["bad"][0]
                 source = corpus.sources[shard.source]

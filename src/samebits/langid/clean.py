@@ -142,7 +142,7 @@ class CleanJob:
         name = "kept.txt" if config.table == "labels" else "kept.jsonl"
         with writing(out.output), out.open(name) as kept, out.open("dropped.jsonl") as ledger:
             for shard, part in engine.map_ordered(
-                "clean", CleanShard(config), plan.shards, state=plan.inputs
+                "clean", CleanShard(config), plan.shards, state=plan.inputs, unit="bytes"
             ):
                 out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
                 first = before.get(shard.source, 0)

@@ -136,7 +136,9 @@ def _map(task: Any, corpus: Corpus, state: Any, workers: str) -> Iterator[Any]:
     job = get_job("langid")
     plan = Plan("langid", job.version, 0, "", corpus.digest, corpus.names, corpus.shards())
     with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
-        for _, part in Engine(executor, plan=plan).map_ordered("predict", task, plan.shards, state=state):
+        for _, part in Engine(executor, plan=plan).map_ordered(
+            "predict", task, plan.shards, state=state, unit="bytes"
+        ):
             yield part
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
 from samebits.cli.job_command import ask_job, job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.core.events import Event, Observer, fan_out
 from samebits.core.record import RunRecord
 from samebits.core.units import show_size
-from samebits.lm.command_progress import make_lm_progress
 
 __all__ = ["group"]
 
@@ -40,24 +35,6 @@ def summarize(record: RunRecord) -> None:
     click.echo(f"state {about['state_digest']}", err=True)
 
 
-@contextmanager
-def watching(values: dict[str, Any]) -> Iterator[Observer]:
-    """Show the line of training and write the log file while the body runs."""
-    progress = make_lm_progress(show=values["progress"], quiet=values["quiet"])
-    with progress:
-        if not values["log_file"]:
-            yield progress
-            return
-        with Path(values["log_file"]).open("wb") as file:
-
-            def log(event: Event) -> None:
-                from samebits.data.event_log import event_line
-
-                file.write(event_line(event))
-
-            yield fan_out(progress, log)
-
-
 def _train_command() -> click.Command:
     dry = SectionedOption(
         ["--dry-run"], is_flag=True, section=PRINT, help="say what the run would need, and start nothing"
@@ -74,7 +51,6 @@ def _train_command() -> click.Command:
         """,
         summarize=summarize,
         extra=[dry],
-        watch=watching,
     )
     run = command.callback
     assert run is not None

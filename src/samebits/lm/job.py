@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import Recipe, resolve
 from samebits.lm.text.sources import TokenSource, open_source
 from samebits.lm.training.batches import check_lengths
-from samebits.lm.training.loss_plot import draw_losses
 from samebits.lockstep.problem.config import Every
 
 if TYPE_CHECKING:
@@ -92,26 +90,28 @@ class LmJob:
 
     def run(self, plan: Plan, config: LmConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Train and write the artifact."""
-        from samebits.lm.training.progress import Watch
+        from samebits.lockstep.logs.told import TrainingTold
         from samebits.lockstep.parent.train import train
 
         source, recipe = plan.inputs
         folder = _scratch(engine, out)
         started = clock.seconds()
         tensorboard = out.output.with_name(out.output.name + ".tb") if config.tensorboard else None
-        watch = Watch(engine.observer, recipe.tokens_per_step, tensorboard)
+        told = TrainingTold(
+            engine.observer, unit="tokens", units_per_step=recipe.tokens_per_step, tensorboard=tensorboard
+        )
         try:
             result = train(
                 _objective(config, source, recipe, folder),
                 recipe.fit,
                 place=engine.place,
                 every=Every(steps=config.save_every),
-                observer=watch,
+                observer=told,
                 allow_environment_change=config.allow_environment_change,
                 stop=(lambda: clock.seconds() - started > config.max_seconds) if config.max_seconds else None,
             )
         finally:
-            watch.close()
+            told.close()
         if not result.finished:
             raise Interrupted(
                 f"stopped after {config.max_seconds:g} s at step {result.steps_done} of {recipe.fit.steps}",
@@ -155,32 +155,16 @@ def _write(
     folder: Path,
     out: ArtifactWriter,
 ) -> dict[str, Any]:
-    from safetensors.numpy import save
+    from samebits.lockstep.logs.run_files import write_training
 
-    out.write_bytes("model.safetensors", save({name: value.copy() for name, value in result.params.items()}))
+    write_training(out, result)
     out.write_json("vocab.json", source.vocabulary.as_dict())
     if source.tokenizer:
         out.write_bytes("tokenizer.json", source.tokenizer)
     summary = _summary(recipe, source, result)
     out.write_json("config.json", {"format": FORMAT, **summary, "recipe": recipe.as_dict()})
-    out.write_bytes("steps.jsonl", _lines(_steps(result)))
-    out.write_bytes(
-        "val.jsonl", _lines({"step": step, "loss": loss.hex()} for step, loss in result.validations)
-    )
-    out.write_bytes("loss.svg", draw_losses(result.losses.tolist(), result.validations).encode())
     _write_samples(config, source, recipe, result.params, folder, out)
     return summary
-
-
-def _lines(rows: Any) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def _steps(result: FitResult) -> Any:
-    """Yield one row a step; two machines find their first differing step by comparing two files."""
-    columns = (result.losses, result.grad_norms, result.lrs, result.norms_crcs)
-    for step, (loss, norm, lr, crc) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        yield {"step": step, "loss": loss.hex(), "grad_norm": norm.hex(), "lr": lr, "norms_crc": f"{crc:08x}"}
 
 
 def _summary(recipe: Recipe, source: TokenSource, result: FitResult) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         config.max_line_bytes,
     )
     with writing(out.output), _Fold(plan, config, tokenizer, dtype, out) as fold:
-        for shard, part in engine.map_ordered("encode", task, plan.shards, state=state):
+        for shard, part in engine.map_ordered("encode", task, plan.shards, state=state, unit="bytes"):
             fold.add(shard, part)
             engine.observer(Metric("tokens", fold.num_tokens))
             engine.observer(Metric("bad_rows", out.bad_rows.num_bad))

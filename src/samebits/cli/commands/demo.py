@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from samebits.cli.commands.demo_data import ENCODINGS, write_world
-from samebits.cli.progress import make_progress
 from samebits.cli.sections import HOW, OTHER, PRINT, SectionedCommand, SectionedOption
 from samebits.errors import ParityError
 from samebits.pipeline.command import show_stage
+from samebits.progress import make_progress
 
 if TYPE_CHECKING:
     from samebits.pipeline import PipelineResult

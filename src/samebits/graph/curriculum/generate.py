@@ -104,7 +104,7 @@ class GenerateJob:
             shards: Sequence[Shard] = plan.shards
             while not fold.is_full():
                 before = fold.num_kept
-                for _, part in engine.map_ordered("draw", DrawShard(config), shards):
+                for _, part in engine.map_ordered("draw", DrawShard(config), shards, unit="examples"):
                     for split, line in fold.add(part):
                         files[split].write(line)
                     engine.observer(Metric("examples", fold.num_kept))

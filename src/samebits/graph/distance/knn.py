@@ -129,7 +129,7 @@ class KnnJob:
         inputs: KnnInputs = plan.inputs
         scaled = config.scaled()
         task = KnnShard(config.k, scaled, config.budget)
-        parts = engine.map_ordered("queries", task, plan.shards, state=inputs.state)
+        parts = engine.map_ordered("queries", task, plan.shards, state=inputs.state, unit="queries")
         found = fold_nearest(config.k, parts)
         for name, array in found.items():
             out.write_array(f"{name}.npy", array)

@@ -123,7 +123,9 @@ class EvalJob:
     def run(self, plan: Plan, config: EvalConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Judge everything; write the report and the worst cases."""
         rows: list[Any] = []
-        for shard, part in engine.map_ordered("judge", JudgeShard(config), plan.shards, state=plan.inputs):
+        for shard, part in engine.map_ordered(
+            "judge", JudgeShard(config), plan.shards, state=plan.inputs, unit="bytes"
+        ):
             out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
             rows += part["rows"]
         out.bad_rows.check()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,6 @@ from samebits.data.inputs.corpus import Corpus
 from samebits.errors import ConfigError, InputError, MissingExtra
 from samebits.graph.config import TrainConfig
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
-from samebits.graph.parser.loss_plot import draw_losses
-from samebits.graph.parser.progress import Watch
 from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
 from samebits.lockstep.problem.config import Every
 
@@ -103,6 +100,7 @@ class TrainJob:
         """Train and write the artifact."""
         if find_torch() is None:
             raise MissingExtra("torch", extra="graph", needed_for="samebits graph train")
+        from samebits.lockstep.logs.told import TrainingTold
         from samebits.lockstep.parent.train import train
 
         examples, held_out = _read(plan, config, out)
@@ -111,18 +109,18 @@ class TrainJob:
         )
         engine.observer(Warned(_sentence(examples, held_out, lexicon)))
         objective, sizes = make_objective(config, lexicon, examples, held_out, plan.input_digest)
-        watch = Watch(engine.observer)
+        told = TrainingTold(engine.observer, unit="examples", units_per_step=config.batch)
         try:
             result = train(
                 objective,
                 config.fit(),
                 place=engine.place,
                 every=Every(steps=config.save_every),
-                observer=watch,
+                observer=told,
                 allow_environment_change=config.allow_environment_change,
             )
         finally:
-            watch.close()
+            told.close()
         about = _about(config, sizes, lexicon, examples, held_out, result)
         _write(out, result, lexicon, about)
         return {**about, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
@@ -222,27 +220,11 @@ def _about(
 
 
 def _write(out: ArtifactWriter, result: FitResult, lexicon: Lexicon, about: dict[str, Any]) -> None:
-    from safetensors.numpy import save
+    from samebits.lockstep.logs.run_files import write_training
 
-    out.write_bytes("model.safetensors", save({name: value.copy() for name, value in result.params.items()}))
+    write_training(out, result, scale="log")
     out.write_json("labels.json", lexicon.plain())
     out.write_json("config.json", about)
-    out.write_bytes("steps.jsonl", _lines(_steps(result)))
-    out.write_bytes(
-        "val.jsonl", _lines({"step": step, "loss": loss.hex()} for step, loss in result.validations)
-    )
-    out.write_bytes("loss.svg", draw_losses(result.losses.tolist(), result.validations).encode())
-
-
-def _lines(rows: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def _steps(result: FitResult) -> Iterable[dict[str, Any]]:
-    """Yield one row a step; two machines find their first differing step by comparing two files."""
-    columns = (result.losses, result.grad_norms, result.lrs, result.norms_crcs)
-    for step, (loss, norm, lr, crc) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        yield {"step": step, "loss": loss.hex(), "grad_norm": norm.hex(), "lr": lr, "norms_crc": f"{crc:08x}"}
 
 
 JOB = TrainJob()

@@ -143,7 +143,9 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
     with closing(TokenSpill(out.path(SPILL))) as spill:
         folder = _Folder(spill)
         lines_before: dict[int, int] = {}
-        for shard, part in engine.map_ordered("encode", EncodeShard(config), plan.shards, state=plan.inputs):
+        for shard, part in engine.map_ordered(
+            "encode", EncodeShard(config), plan.shards, state=plan.inputs, unit="bytes"
+        ):
             if shard.index == 0:
                 in_part = sum(len(block["tokens"]) for block in part["blocks"])
                 spill.expect(int(SLACK * in_part * plan.shards.num_units / (shard.stop - shard.start)))

@@ -114,7 +114,7 @@ class ConvertJob:
         task = ConvertShard(width, config.truncate, config.stride or config.max_length)
         writers = [_writer(out, store, config, width) for store in stores]
         num_cut = 0
-        for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores):
+        for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores, unit="rows"):
             batch = Batch(part["ids"], part["lengths"], part["source"], part["prompts"])
             writers[shard.source].append(batch)
             num_cut += part["num_cut"]

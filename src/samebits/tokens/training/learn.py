@@ -158,7 +158,7 @@ def _count(
 ) -> dict[bytes, int]:
     counts: dict[bytes, int] = {}
     task = CountShard(settings.kind, settings.columns, settings.max_line_bytes)
-    for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs):
+    for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
         keys, offsets = part["keys"], part["offsets"].tolist()
         for i, number in enumerate(part["counts"].tolist()):
             key = keys[offsets[i] : offsets[i + 1]]
@@ -175,7 +175,7 @@ def _learn_bpe(plan: Plan, settings: LearnSettings, engine: Engine, out: Artifac
     threshold = min(int(share * 2**64), 2**64 - 1)
     task = SampleShard(settings.columns, settings.seed, threshold, settings.max_line_bytes)
     pieces: list[str] = []
-    for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs):
+    for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
         offsets = part["offsets"]
         pieces += rows_to_strings(part["texts"], offsets[:-1], offsets[1:])
         if out is not None:
