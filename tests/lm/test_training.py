@@ -16,7 +16,6 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from samebits.lockstep.logs.tensorboard import read_scalars
 from tests.lm.conftest import make_text
 
 from samebits import api, lm
@@ -26,6 +25,7 @@ from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, Interrupted, SamebitsError
 from samebits.lm.config import LmConfig
+from samebits.lockstep.logs.tensorboard import read_scalars
 
 pytestmark = pytest.mark.slow
 TINY: dict[str, Any] = {
