@@ -12,6 +12,7 @@ COMPILE := $(BIN)/python -m compileall -q src/samebits
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test check parity chaos builds bench docs clean
+.PHONY: dist lowest anywhere sanitize crashes
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
@@ -58,6 +59,12 @@ bench: $(VENV)/.stamp-dev  ## run the benchmarks against the peers (quick form)
 docs: $(VENV)/.stamp-dev  ## regenerate docs/reference from the command line
 	$(BIN)/python -m samebits.cli.reference docs/reference/cli.md
 
+dist:  ## source release and wheels (x86-64, aarch64 where its compiler is), each installed elsewhere and tested
+	release/dist.sh
+
+lowest:  ## the lowest declared version of every dependency, installed and tested
+	$(PYTHON) release/lowest.py
+
 clean:  ## remove the environment and compiled kernels
-	rm -rf $(VENV) .bench build src/samebits.egg-info
+	rm -rf $(VENV) .bench build dist src/samebits.egg-info
 	find src/samebits \( -name '*.so' -o -name '*.pyx' \) | sed 's/\.pyx$$/.c/' | xargs rm -f

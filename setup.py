@@ -5,11 +5,15 @@ Every ``.pyx`` under ``src/samebits/kernels`` is one extension module. Flags:
 results depend on where a slice is cut; no ``-march=native`` because the same wheel must give the same bits on
 every machine.
 
+A source release is made of the files as they are written: ``sdist`` and ``egg_info`` do not run Cython, so that the
+tarball lists the ``.pyx`` files and not the C made from them.
+
 The memoryview machinery that Cython writes into every module (30,000 lines of C) is compiled once, as ``_shared``, and
 the modules are compiled on all cores: a fresh set-up spends most of its time here.
 """
 
 import os
+import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -56,13 +60,13 @@ def arithmetic() -> list[Extension]:
 
 
 kernels = [extension(path) for path in sorted(KERNELS.rglob("*.pyx"))]
+modules = [*kernels, *arithmetic(), extension(KERNELS / "_shared.c")]
+if not {"sdist", "egg_info", "dist_info"} & set(sys.argv):
+    modules = cythonize(
+        modules, compiler_directives=DIRECTIVES, shared_utility_qualified_name=SHARED, quiet=True
+    )
 setup(
-    ext_modules=cythonize(
-        [*kernels, *arithmetic(), extension(KERNELS / "_shared.c")],
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=SHARED,
-        quiet=True,
-    ),
+    ext_modules=modules,
     options={
         "build_ext": {"parallel": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2}
     },
