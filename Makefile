@@ -22,7 +22,7 @@ $(BIN)/python:
 
 # What the demo needs: the package, tokenizers and PyTorch.
 $(VENV)/.stamp-run: $(SETUP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[graph,lm,tokens]'
+	$(BIN)/python -m pip install --quiet --editable '.[graph,tokens]'
 	@$(COMPILE)
 	@touch $@
 

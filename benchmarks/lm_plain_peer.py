@@ -20,7 +20,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-LAYERS, HEADS, DIM, BLOCK, BATCH = 4, 8, 128, 64, 32
+# The preset; the larger model of the part "large" is asked for by a variable, before anything is defined.
+SIZES = {"preset": (4, 8, 128, 64, 32), "large": (6, 6, 384, 256, 16)}
+LAYERS, HEADS, DIM, BLOCK, BATCH = SIZES[os.environ.get("LM_PLAIN_SIZE", "preset")]
 
 
 class Attention(nn.Module):
@@ -92,7 +94,7 @@ class Trainer:
         self.train_ids, self.val_ids = ids[:cut], ids[cut:]
         self.options, self.rows = options, BATCH // world
         torch.manual_seed(1337)
-        self.model = PlainGPT(len(chars))
+        self.model = PlainGPT(options.vocab or len(chars))
         decay = [p for p in self.model.parameters() if p.dim() >= 2]
         rest = [p for p in self.model.parameters() if p.dim() < 2]
         groups = [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
@@ -157,6 +159,7 @@ def main() -> None:
     parser.add_argument("--mode", default="eager", choices=["eager", "compile", "ddp"])
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--warmup", type=int, default=100)
+    parser.add_argument("--vocab", type=int, default=0, help="rows of the embedding; 0: one a character")
     parser.add_argument("--horizon", type=int, default=1000)
     options = parser.parse_args()
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))

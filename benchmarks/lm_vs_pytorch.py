@@ -11,7 +11,10 @@ workers, in turns of some steps each. Time counts training steps alone, without 
 is that of all windows of the last 10 %. ``time_to_loss_vs_lr1e3`` is the plain recipe's time to 1.94 (or to its own last loss
 if it never gets there) divided by the time the preset takes; ``time_to_loss_vs_lr4e3`` the same for 1.75 at 4e-3.
 
-``--only speed`` or ``--only curves`` measures one part and keeps the other of the last record.
+Part ``large``: tokens a second of 6 layers, 384 wide, with a context of 256 and a vocabulary of 8,192 (the ids are those of characters),
+batches of 16, classic block and AdamW, against the plain loop, eager.
+
+``--only speed``, ``large`` or ``curves`` measures one part and keeps the others of the last record.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ TWO_RUNS = "two of lockstep 1"
 TOKENS = 32 * 64
 WARM_UP = 3  # steps of a run of ours that do not count: first touch of memory
 CLASSIC = {"model": "classic", "tensorboard": False}
+LARGE = {"layers": 6, "heads": 6, "dim": 384, "block": 256, "batch": 16, "vocab_size": 8192}
 TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
 PLAIN = {"lr1e3": ["--lr", "1e-3", "--warmup", "100"], "lr4e3": ["--lr", "4e-3", "--warmup", "50"]}
 VALIDATE_EVERY = 20
@@ -50,13 +54,14 @@ def say(text: str) -> None:
 class Peer:
     """A plain PyTorch trainer that obeys lines."""
 
-    def __init__(self, mode: str, extra: list[str], data: Path) -> None:
+    def __init__(self, mode: str, extra: list[str], data: Path, size: str = "preset") -> None:
         launch = ["-m", "benchmarks.lm_plain_peer"]
         if mode == "ddp":
             run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29655"]
             launch = [*run, "-m", "benchmarks.lm_plain_peer"]
         kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
         cache = {"TORCHINDUCTOR_CACHE_DIR": str(BENCH / "inductor"), "PYTHONPATH": str(REPO)}
+        cache["LM_PLAIN_SIZE"] = size
         self.process = subprocess.Popen(
             [sys.executable, *launch, "--data", str(data), "--mode", mode, *extra],
             stdin=subprocess.PIPE,
@@ -94,8 +99,8 @@ class Peer:
         self.process.wait(60)
 
 
-def ours(data: Path, workers: int, settings: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Run lockstep once and return what it tells."""
+def ours(data: Path, workers: int, settings: dict[str, Any], *, isa: str = "", **more: Any) -> dict[str, Any]:
+    """Run lockstep once, with an instruction set of its own if one is named, and return what it tells."""
     request = {"data": str(data), "workers": workers, "settings": settings, **more}
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.lm_lockstep_peer"],
@@ -103,7 +108,7 @@ def ours(data: Path, workers: int, settings: dict[str, Any], **more: Any) -> dic
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(REPO)},
+        env={**os.environ, "PYTHONPATH": str(REPO), "SAMEBITS_ISA": isa},
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -163,10 +168,37 @@ def measure_speed(
     return ratios, {**details, **apart}
 
 
+def measure_large(data: Path, rounds: int, steps: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return ratios and details of the part ``large``."""
+    import numpy as np
+
+    peer = Peer("eager", ["--vocab", str(LARGE["vocab_size"])], data, size="large")
+    peer.train(1)
+    rates: dict[str, list[float]] = {"eager": [], "lockstep 2": []}
+    settings = {**CLASSIC, **LARGE, "steps": steps + WARM_UP, "validate_every": 0}
+    with tempfile.TemporaryDirectory(prefix="samebits-lm-") as folder:
+        text = data.read_text(encoding="utf-8")
+        chars = {char: n for n, char in enumerate(sorted(set(text)))}
+        binary = Path(folder) / "train.bin"
+        np.array([chars[char] for char in text], np.uint16).tofile(binary)
+        for number in range(rounds):
+            say(f"large: round {number + 1} of {rounds}, {steps} steps a side")
+            rates["eager"].append(steps * LARGE["batch"] * LARGE["block"] / peer.train(steps))
+            rates["lockstep 2"].append(_rate(ours(binary, 2, settings)))
+    peer.close()
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    show_table(("large", "tok/s"), [(name, f"{rate:,.0f}") for name, rate in medians.items()])
+    about = {
+        "tokens_per_second": {name: [round(rate) for rate in found] for name, found in rates.items()},
+        "settings": LARGE,
+    }
+    return {"large_vs_eager": medians["lockstep 2"] / medians["eager"]}, about
+
+
 def _rate(run: dict[str, Any]) -> float:
     """Return tokens a second of a run of ours, without its first steps."""
     counted = run["steps"][WARM_UP:]
-    return float(len(counted) * TOKENS / sum(step["seconds"] for step in counted))
+    return float(len(counted) * run["tokens_per_step"] / sum(step["seconds"] for step in counted))
 
 
 def _speed_figures(
@@ -183,6 +215,11 @@ def _speed_figures(
     ratios = {
         "tokens_per_second_vs_eager": beside_peers / medians["eager"],
         "tokens_per_second_vs_ddp": beside_peers / medians["ddp"],
+        **(
+            {"tokens_per_second_vs_compile": beside_peers / medians["compile"]}
+            if "compile" in medians
+            else {}
+        ),
         "two_workers": medians["lockstep 2"] / medians["lockstep 1"],
         "machine_two_processes": medians[TWO_RUNS] / medians["lockstep 1"],
     }
@@ -290,8 +327,8 @@ def _place(found: tuple[float, float] | None) -> str:
 def main() -> None:
     """Run the parts, merge them with what the last record has, and write it."""
     options = arguments(__doc__ or "", only="")
-    if options.only not in ("", "speed", "curves"):
-        sys.exit(f"--only is {options.only!r}; use speed or curves")
+    if options.only not in ("", "speed", "large", "curves"):
+        sys.exit(f"--only is {options.only!r}; use speed, large or curves")
     data = shared_data() / "tinyshakespeare.txt"
     BENCH.mkdir(exist_ok=True)
     ratios: dict[str, float] = {}
@@ -300,11 +337,14 @@ def main() -> None:
     if options.only and old.exists():
         record = json.loads(old.read_text(encoding="utf-8"))
         ratios, details = dict(record["ratios"]), dict(record["details"])
-    if options.only != "curves":
+    if options.only in ("", "speed"):
         steps, rounds = (8, min(2, options.rounds)) if options.quick else (20, options.rounds)
         found, about = measure_speed(data, rounds, steps, with_compile=not options.quick)
         ratios, details = {**ratios, **found}, {**details, "speed": about}
-    if options.only != "speed":
+    if options.only in ("", "large"):
+        found, about = measure_large(data, *((1, 2) if options.quick else (options.rounds, 6)))
+        ratios, details = {**ratios, **found}, {**details, "large": about}
+    if options.only in ("", "curves"):
         found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
         ratios, details = {**ratios, **found}, {**details, "curves": about}
     equal = len(details.get("speed", {}).get("digests", [""])) == 1

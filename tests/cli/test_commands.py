@@ -246,5 +246,6 @@ def test_bench_speedup_writes_its_records(samebits: Run, book: Path, tmp_path: P
 @pytest.mark.slow
 def test_doctor_passes_its_self_test(samebits: Run) -> None:
     report = json.loads(samebits("doctor", "--json").out)
+    assert all(report["arithmetic"]["right"].values())
     assert report["self_test"]["equal"] is True
     assert all(report["kernels"].values())

@@ -12,7 +12,7 @@ from samebits.cli.commands import demo
 from samebits.cli.commands.demo_data import ENCODINGS, write_world
 from samebits.errors import ParityError
 
-pytest.importorskip("torch", reason="the demo trains a language model: pip install 'samebits[lm]'")
+pytest.importorskip("torch", reason="the demo trains a language model: pip install 'samebits[torch]'")
 
 
 def test_the_world_is_the_same_every_time_and_truth_says_what_is_what(tmp_path: Path) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from samebits.errors import InputError
+from samebits.errors import ConfigError, InputError
 from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import resolve
-from samebits.lm.training.compiled import try_to_compile
 from samebits.lm.training.objective import LmObjective
+from samebits.lm.training.torch_gradient import try_to_compile
 from samebits.lockstep.logs.loss_plot import draw_losses
 from samebits.lockstep.logs.tensorboard import EventFile, read_scalars
-from samebits.machine.bfloat16 import choose_dtype
 
 
 def test_scalars_are_read_back_as_they_were_written(tmp_path: Path) -> None:
@@ -54,17 +54,12 @@ def test_a_run_without_steps_has_an_empty_drawing() -> None:
     assert draw_losses([], []).startswith("<svg")
 
 
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [("fpu avx2", "float32"), ("fpu avx512_bf16", "bfloat16"), ("amx_bf16 fpu", "bfloat16")],
-)
-def test_bfloat16_is_chosen_only_where_the_cpu_computes_in_it(
-    tmp_path: Path, flags: str, expected: str
-) -> None:
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text(f"model name : x\nflags\t\t: {flags}\n")
-    assert choose_dtype("auto", cpuinfo) == expected
-    assert choose_dtype("auto", tmp_path / "missing") == "float32"
+@pytest.mark.parametrize("asked", [{"compile": True}, {"dtype": "bfloat16"}])
+def test_what_torch_does_needs_torchs_arithmetic(asked: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="is torch's") as caught:
+        LmConfig(**asked)
+    assert "--arithmetic torch" in str(caught.value.hint)
+    assert LmConfig(arithmetic="torch", **asked).arithmetic == "torch"
 
 
 def test_a_compiler_that_fails_is_tried_twice_with_a_clean_cache_and_given_up(tmp_path: Path) -> None:
@@ -85,7 +80,7 @@ def test_a_compiler_that_fails_is_tried_twice_with_a_clean_cache_and_given_up(tm
 
 
 def test_all_workers_may_fall_back_to_eager_where_compiling_fails() -> None:
-    recipe = resolve(LmConfig(compile=True), 65)
+    recipe = resolve(LmConfig(compile=True, arithmetic="torch"), 65)
     objective = LmObjective(recipe, None)  # type: ignore[arg-type]  # never bound: only modes are asked for
     assert objective.modes() == ("compiled", "eager")
-    assert LmObjective(resolve(LmConfig(), 65), None).modes() == ("eager",)  # type: ignore[arg-type]
+    assert LmObjective(resolve(LmConfig(), 65), None).modes() == ("portable",)  # type: ignore[arg-type]

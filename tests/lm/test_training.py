@@ -18,13 +18,14 @@ import pytest
 import torch
 from tests.lm.conftest import make_text
 
-from samebits import api, lm
+from samebits import api, arithmetic, lm
 from samebits.core.config import make_config
 from samebits.core.events import Event, Metric, Warned, ignore
 from samebits.core.options import RunOptions
 from samebits.core.record import RunRecord
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, Interrupted, SamebitsError
 from samebits.lm.config import LmConfig
+from samebits.lm.model.definition import record
 from samebits.lockstep.logs.tensorboard import read_scalars
 
 pytestmark = pytest.mark.slow
@@ -66,6 +67,45 @@ def test_the_artifact_is_the_same_for_any_number_of_workers(
     assert record.workers == workers
     assert record.metrics["state_digest"] == first.metrics["state_digest"]
     assert record.artifact_digest == first.artifact_digest
+
+
+@pytest.mark.parametrize("isa", arithmetic.usable())
+def test_no_instruction_set_changes_the_artifact(
+    scene: tuple[Path, Path, RunRecord], tmp_path: Path, isa: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMEBITS_ISA", isa)  # for the workers, which are new processes
+    record = train(scene[0], tmp_path / "run", workers=2, dropout=0.1, sample_every=4)
+    assert record.artifact_digest == scene[2].artifact_digest
+
+
+def test_torch_computes_where_it_is_asked_to_and_nowhere_else(
+    scene: tuple[Path, Path, RunRecord], tmp_path: Path
+) -> None:
+    found = [
+        train(scene[0], tmp_path / str(workers), workers=workers, arithmetic="torch", steps=2)
+        for workers in (1, 2)
+    ]
+    assert found[0].metrics["state_digest"] == found[1].metrics["state_digest"]
+    assert found[0].metrics["compute"] == "eager"
+    ours = train(scene[0], tmp_path / "ours", workers=1, steps=2)
+    assert ours.metrics["compute"] == "portable"
+    assert ours.metrics["state_digest"] != found[0].metrics["state_digest"]
+    assert abs(ours.metrics["train_loss"] - found[0].metrics["train_loss"]) < 1e-4
+
+
+def test_training_does_not_import_torch(scene: tuple[Path, Path, RunRecord], tmp_path: Path) -> None:
+    code = "import sys; sys.modules['torch'] = None; from samebits.__main__ import main; sys.exit(main())"
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['torch'] = None\n"
+    )  # in the workers too
+    output = tmp_path / "run"
+    arguments = [*command(scene[0], output, 2)[3:]]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
+    }
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True, env=environment)
+    assert json.loads((output / "manifest.json").read_text())["digest"] == scene[2].artifact_digest
 
 
 def test_the_classic_block_with_adamw_has_the_same_state_for_one_and_two_workers(
@@ -116,15 +156,13 @@ def test_a_loaded_model_writes_the_sample_of_its_training(scene: tuple[Path, Pat
 def test_the_exported_weights_load_without_the_package(
     scene: tuple[Path, Path, RunRecord], tmp_path: Path
 ) -> None:
-    from samebits.lm.model.passes import rotation
-    from samebits.lm.model.reference import logits
-
     model = lm.LanguageModel.load(scene[1])
     lm.export(model, tmp_path / "out", "safetensors")
     loaded = runpy.run_path(str(tmp_path / "out" / "load.py"))["load"](str(tmp_path / "out"))
-    x = torch.arange(16).view(2, 8) % model.arch.vocab
-    ours = logits(model.tensors(), x, model.arch, rotation(model.arch.block, model.arch.head_dim))
-    assert float((loaded(x) - ours).detach().abs().max()) < 1e-5
+    x = np.arange(16).reshape(2, 8) % model.arch.vocab
+    program = record(model.arch, model.params)
+    for row, theirs in zip(x, loaded(torch.from_numpy(x)).detach().numpy(), strict=True):
+        assert np.abs(program.logits(row) - theirs).max() < 1e-5
 
 
 @pytest.mark.parametrize(("name", "reason"), [("gpt2", "norm is rms"), ("llama", "activation is relu2")])

@@ -172,7 +172,7 @@ def test_megatron_core_reads_bin_and_idx(
 
 
 def torch_data() -> tuple[Any, Any]:
-    torch = pytest.importorskip("torch", reason="pip install 'samebits[lm]'")
+    torch = pytest.importorskip("torch", reason="pip install 'samebits[torch]'")
     from samebits.tokens.readers import torch_data as module
 
     return torch, module

@@ -83,9 +83,12 @@ class LmConfig:
     sample_every: int = option(0, help="steps between samples, a multiple of --validate-every; 0: at the end")
     sample_tokens: int = option(400, help="length of a sample")
     prompt: str = option("", help="text the samples go on from")
-    compile: bool = option(False, help="let torch compile the step (other bits than without)")
-    dtype: Literal["auto", "float32", "bfloat16"] = option(
-        "auto", help="auto: bfloat16 where the CPU computes with it, else float32"
+    arithmetic: Literal["portable", "torch"] = option(
+        "portable", help="portable: the same bits on every CPU; torch: those of one CPU type and version"
+    )
+    compile: bool = option(False, help="let torch compile the step; needs --arithmetic torch")
+    dtype: Literal["float32", "bfloat16"] = option(
+        "float32", help="precision of the products; bfloat16 needs --arithmetic torch"
     )
     seed: int = option(1337, help="root of all randomness")
     save_every: int = option(0, help="steps between checkpoints; 0: one a minute", how=True)
@@ -103,6 +106,11 @@ class LmConfig:
                 value = getattr(self, name)
                 if value is not None and value < least:
                     raise _bad(name, value, f"use {least} or more")
+        if self.arithmetic == "portable" and (self.compile or self.dtype != "float32"):
+            asked = "--compile" if self.compile else f"--dtype {self.dtype}"
+            raise ConfigError(
+                f"{asked} is torch's", hint="add --arithmetic torch (needs the extra samebits[torch])"
+            )
         for name, low, high in (("dropout", 0.0, 0.9), ("val_ratio", 0.0, 0.9), ("cooldown", 0.0, 1.0)):
             value = getattr(self, name)
             if not low <= value <= high:

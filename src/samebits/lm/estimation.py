@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from samebits.arithmetic.matrices import product
 from samebits.core import clock
 from samebits.lm.config import LmConfig
 from samebits.lm.job import prepare
+from samebits.lm.model.definition import record
 from samebits.lm.run_settings import Recipe
 
 __all__ = ["Estimate", "estimate"]
 
-TORCH_BYTES = 230_000_000  # resident after importing torch, shared between workers in part
+WORKER_BYTES = 45_000_000  # Python, NumPy and this package, resident in a worker
+TORCH_BYTES = 230_000_000  # what torch adds, shared between workers in part
 NUM_STATES = 3  # weights and two moments
 SECONDS_OF_SPEED = 0.3
 
@@ -27,7 +32,7 @@ class Estimate:
         steps: Updates.
         epochs: How often the training part is seen.
         shared_bytes: Weights, moments and one gradient a shard, once for all workers.
-        worker_bytes: Of each worker on top: torch itself and the buffers of its passes.
+        worker_bytes: Of each worker on top: Python, the buffers of the model, and torch where it computes.
         flops: Floating-point operations of all steps.
         flops_per_second: Of one core, measured on a product of matrices.
         seconds_one_core: All steps at 60 % of that speed on one core.
@@ -59,7 +64,7 @@ def estimate(config: LmConfig) -> Estimate:
         steps=steps,
         epochs=steps * recipe.tokens_per_step / len(tokens.train),
         shared_bytes=4 * arch.num_parameters * (NUM_STATES + recipe.fit.shards),
-        worker_bytes=TORCH_BYTES + _buffer_bytes(recipe),
+        worker_bytes=WORKER_BYTES + _buffer_bytes(recipe),
         flops=flops,
         flops_per_second=speed,
         seconds_one_core=flops / (0.6 * speed),  # the share that training reaches on the preset
@@ -67,24 +72,20 @@ def estimate(config: LmConfig) -> Estimate:
 
 
 def _buffer_bytes(recipe: Recipe) -> int:
-    """Return the bytes of the buffers that ``passes`` makes."""
-    arch, num = recipe.arch, recipe.rows * recipe.arch.block
-    hidden = (3 if arch.activation == "swiglu" else 2) * arch.hidden
-    layer = 3 * arch.dim + 2 * arch.heads + 5 * arch.dim + hidden  # qkv, scales, two norms, three sums, MLP
-    return 4 * num * (arch.layers * layer + arch.vocab + 8 * arch.dim + arch.hidden)
+    """Return the bytes of the buffers of one worker: pages that nobody writes to cost nothing here."""
+    params = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in recipe.arch.tensors()}
+    portable = recipe.arithmetic == "portable"
+    program = record(recipe.arch, params, windows=recipe.rows, dropout=recipe.dropout, gradients=portable)
+    return program.num_bytes if portable else 2 * program.num_bytes + TORCH_BYTES
 
 
 def _speed() -> float:
     """Return floating-point operations a second of one core in a product of matrices."""
-    import torch
-
-    threads, size = torch.get_num_threads(), 512
-    torch.set_num_threads(1)
-    a, b = torch.ones(size, size), torch.ones(size, size)
+    size = 512
+    a = np.ones((size, size), np.float32)
+    out = np.empty_like(a)
     started, done = clock.seconds(), 0
     while clock.seconds() - started < SECONDS_OF_SPEED:
-        torch.mm(a, b)
+        product(a, a, out=out)
         done += 1
-    seconds = clock.seconds() - started
-    torch.set_num_threads(threads)
-    return done * 2 * size**3 / seconds
+    return done * 2 * size**3 / (clock.seconds() - started)

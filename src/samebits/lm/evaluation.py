@@ -82,7 +82,7 @@ def evaluate_ids(model: LanguageModel, ids: NDArray[np.int64], *, bytes_per_toke
     Raises:
         InputError: if there are too few for one window.
     """
-    from samebits.lm.model.passes import Passes
+    from samebits.lm.model.definition import record
 
     batches = Batches(Tokens(ids[:0], ids), block=model.arch.block, batch=VAL_ROWS, seed=0)
     if batches.num_val_windows < 1:
@@ -91,11 +91,12 @@ def evaluate_ids(model: LanguageModel, ids: NDArray[np.int64], *, bytes_per_toke
             path="data",
             hint="give a longer text",
         )
-    passes, params = Passes(model.arch, ROWS), model.tensors()
+    program = record(model.arch, model.params, windows=ROWS)
     total, weight = 0.0, 0
     for first in range(0, batches.num_val_windows, ROWS):
-        loss, num = passes.sum_loss(params, batches.val_windows(first, first + ROWS))
-        total, weight = total + loss, weight + num
+        windows = batches.val_windows(first, first + ROWS)
+        x, y = np.ascontiguousarray(windows[:, :-1]), np.ascontiguousarray(windows[:, 1:])
+        total, weight = total + program.sum_of_losses(x, y), weight + x.size
     loss = total / weight
     bits = loss / math.log(2) / bytes_per_token if bytes_per_token else None
     return Evaluation(loss, math.exp(min(loss, 700.0)), bits, weight, batches.num_val_windows)

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from samebits.lm.training.objective import LmObjective
     from samebits.lockstep.parent.train import FitResult
 
-__all__ = ["JOB", "LmJob", "need_torch", "prepare"]
+__all__ = ["JOB", "LmJob", "prepare"]
 
 FORMAT = "samebits.lm.v1"
 
 
-def need_torch() -> None:
-    """Refuse early, with the line to type, where torch is not installed.
+def need_torch(config: LmConfig) -> None:
+    """Refuse early, with the line to type, where ``--arithmetic torch`` is asked for and torch is not installed.
 
     Raises:
         MissingExtra: names the extra.
     """
     from importlib.util import find_spec
 
-    if find_spec("torch") is None:
-        raise MissingExtra("torch", extra="lm", needed_for="samebits lm")
+    if config.arithmetic == "torch" and find_spec("torch") is None:
+        raise MissingExtra("torch", extra="torch", needed_for="samebits lm train --arithmetic torch")
 
 
 def prepare(config: LmConfig) -> tuple[TokenSource, Recipe]:
@@ -50,15 +50,13 @@ def prepare(config: LmConfig) -> tuple[TokenSource, Recipe]:
         ConfigError: for settings that do not fit together.
         InputError: for data that cannot be used.
     """
-    need_torch()
-    from samebits.machine.bfloat16 import choose_dtype
-
+    need_torch(config)
     if not config.inputs:
         raise ConfigError("no input", hint="give a text, a token store or .bin files")
     source = open_source(
         config.inputs, level=config.level, val_ratio=config.val_ratio, vocab_size=config.vocab_size
     )
-    recipe = resolve(config, source.vocabulary.size, choose_dtype(config.dtype))
+    recipe = resolve(config, source.vocabulary.size)
     tokens = source.load()
     check_lengths(source, tokens, block=recipe.arch.block, need_val=config.val_ratio > 0)
     return source, recipe
@@ -73,7 +71,7 @@ class LmJob:
     summary: str = "train a small GPT with the same weights for any number of workers"
     Config: type[LmConfig] = LmConfig
     default_executor: str = "lockstep"
-    bytes_per_worker: int = 350_000_000  # torch itself is most of it
+    bytes_per_worker: int = 120_000_000  # Python, NumPy and the buffers of the preset
     floating: bool = True
 
     def plan(self, config: LmConfig) -> Plan:
@@ -181,6 +179,7 @@ def _summary(recipe: Recipe, source: TokenSource, result: FitResult) -> dict[str
         "bits_per_byte": bits_per_byte(last, source.bytes_per_token) if last is not None else None,
         "state_digest": result.digest,
         "exact": result.exact,
+        "arithmetic": recipe.arithmetic,
         "compute": result.compute,
         "dtype": recipe.dtype,
     }
@@ -200,15 +199,12 @@ def _write_samples(
     out: ArtifactWriter,
 ) -> None:
     """Take the samples of the run into the artifact, and the last one."""
-    import torch
-
     from samebits.lm.training.samples import sample_text
 
     for path in sorted(folder.glob("step-*.txt")):
         out.write_bytes(f"samples/{path.name}", path.read_bytes())
-    tensors = {name: torch.from_numpy(value.copy()) for name, value in params.items()}
     text = sample_text(
-        recipe.arch, tensors, source.vocabulary, config.prompt, config.sample_tokens, config.seed
+        recipe.arch, params, source.vocabulary, config.prompt, config.sample_tokens, config.seed
     )
     out.write_bytes("samples/final.txt", text.encode())
 

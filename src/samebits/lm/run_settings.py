@@ -28,6 +28,7 @@ class Recipe:
     fit: FitConfig
     batch: int
     dropout: float
+    arithmetic: str
     compute: str
     dtype: str
 
@@ -46,8 +47,8 @@ class Recipe:
         return asdict(self)
 
 
-def resolve(config: LmConfig, vocab: int, dtype: str = "float32") -> Recipe:
-    """Fill in what the settings leave open; ``dtype`` is the precision that ``--dtype`` came to on this CPU.
+def resolve(config: LmConfig, vocab: int) -> Recipe:
+    """Fill in what the settings leave open.
 
     Raises:
         ConfigError: for sizes that do not fit together.
@@ -69,8 +70,8 @@ def resolve(config: LmConfig, vocab: int, dtype: str = "float32") -> Recipe:
             f"--sample-every {config.sample_every} is no multiple of --validate-every {every}",
             hint="samples are made at validations; choose a multiple",
         )
-    compute = "compiled" if config.compile else "eager"
-    return Recipe(arch, fit, batch, config.dropout, compute, dtype)
+    compute = "portable" if config.arithmetic == "portable" else "compiled" if config.compile else "eager"
+    return Recipe(arch, fit, batch, config.dropout, config.arithmetic, compute, config.dtype)
 
 
 def _sizes(config: LmConfig) -> dict[str, int]:

@@ -25,6 +25,19 @@ static void pack_panel(float* out, const Matrix* b, Size num_k, Size n0, Size wi
         }
 }
 
+/* What lies below the diagonal of a square matrix, copied above it. */
+static void copy_across(float* c, Size step, Size num) {
+    for (Size i = 0; i < num; i += 16)
+        for (Size j = 0; j <= i; j += 16) {
+            if (j < i && i + 16 <= num) {
+                transpose16(c + i * step + j, step, c + j * step + i, step);
+                continue;
+            }
+            for (Size row = i; row < i + 16 && row < num; row++)
+                for (Size column = j; column < j + 16 && column < row; column++) c[column * step + row] = c[row * step + column];
+        }
+}
+
 /* Floats of scratch memory that `product` asks for. */
 static Size product_work(Size m, Size k) { return (m + PANEL) * k + 16 * PANEL + 64; }
 
@@ -53,7 +66,6 @@ static void product(const Matrix* a, const Matrix* b, float* c, Size c_step, Siz
                     memcpy(c + i * c_step + n0, edge + (i - m0) * PANEL, (size_t)width * sizeof(float));
         }
     }
-    for (Size i = 0; mirror && i < m; i++)
-        for (Size j = i + 1; j < n; j++) c[i * c_step + j] = c[j * c_step + i];
+    if (mirror) copy_across(c, c_step, m);
 }
 #endif

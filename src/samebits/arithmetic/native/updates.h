@@ -93,9 +93,7 @@ static float* muon_on_gram(float* gram, Size r, const float* abc, int num, float
         }
         if (n + 1 < num) {
             product(&f, &g, spare, r, r, r, r, 0, work);
-            product(&s, &f, gram, r, r, r, r, 0, work);
-            for (Size i = 0; i < r; i++) /* rounding leaves it a little lopsided: the lower half counts */
-                for (Size j = i + 1; j < r; j++) gram[i * r + j] = gram[j * r + i];
+            product(&s, &f, gram, r, r, r, r, 1, work); /* symmetric but for rounding: the lower half counts */
         }
     }
     return all;

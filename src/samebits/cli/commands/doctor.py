@@ -22,7 +22,7 @@ __all__ = ["command"]
 EXTRAS = {
     "http": ("aiohttp", "inputs from http(s) addresses"),
     "tokens": ("tokenizers", "byte-pair tokenizers"),
-    "lm": ("torch", "language models, and token stores as PyTorch data sets"),
+    "torch": ("torch", "lm train --arithmetic torch; token stores as PyTorch data sets"),
     "graph": ("networkx", "text-to-graph models; graphs to and from networkx"),
     "punkt": ("nltk", "langid: sentences as vocabulous cuts them"),
     "dask": ("distributed", "tasks on a Dask cluster"),
@@ -58,6 +58,7 @@ def _look() -> dict[str, Any]:
         "workers": choose_workers(None, num_shards=1_000_000, machine=machine).sentence,
         "thread_caps": dict(THREAD_CAPS),
         "kernels": _kernels(),
+        "arithmetic": _arithmetic(),
         "extras": {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()},
         "environment": fingerprint(installed=True),
     }
@@ -69,6 +70,19 @@ def _kernels() -> dict[str, bool]:
     stubs = sorted(package.rglob("*.pyi"))
     names = [".".join(stub.relative_to(package).with_suffix("").parts) for stub in stubs]
     return {name: _imports(f"samebits.{name}") for name in names}
+
+
+def _arithmetic() -> dict[str, Any]:
+    """Say which instruction sets there are, which one computes, and whether each gives the bits of all other machines."""
+    from samebits import arithmetic
+    from samebits.arithmetic import selftest
+
+    chosen, right = arithmetic.isa(), {}
+    for name in arithmetic.usable():
+        arithmetic.use(name)
+        right[name] = selftest.digests() == selftest.GOLDEN
+    arithmetic.use(chosen)
+    return {"version": arithmetic.VERSION, "isa": chosen, "right": right}
 
 
 def _imports(module: str) -> bool:
@@ -123,6 +137,7 @@ def _show(report: dict[str, Any]) -> None:
             "kernels",
             f"missing: {', '.join(missing)}" if missing else f"all {len(report['kernels'])} compiled",
         ),
+        ("arithmetic", _arithmetic_line(report["arithmetic"])),
         ("extras", _extras_line(report["extras"])),
         ("libraries", f"Python {environment['python']}, {libraries}"),
     ]
@@ -133,6 +148,12 @@ def _show(report: dict[str, Any]) -> None:
         click.echo(f"{'self-test':12} {name:12} {digest[:16]}")
     verdict = "same digest" if test["equal"] else "DIFFERENT DIGESTS"
     click.echo(f"{'self-test':12} {verdict} in {test['seconds']:.1f} s")
+
+
+def _arithmetic_line(found: dict[str, Any]) -> str:
+    wrong = [name for name, right in found["right"].items() if not right]
+    verdict = f"WRONG BITS: {', '.join(wrong)}" if wrong else f"right bits from {', '.join(found['right'])}"
+    return f"version {found['version']}, computes with {found['isa']}; {verdict}"
 
 
 def _extras_line(extras: dict[str, bool]) -> str:

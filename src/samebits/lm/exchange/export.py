@@ -178,16 +178,16 @@ def _check(model: LanguageModel, output: Path) -> str:
         return "not loaded again: transformers is not installed"
     import torch
 
-    from samebits.lm.model.passes import rotation
-    from samebits.lm.model.reference import logits
+    from samebits.lm.model.definition import record
 
     arch = model.arch
     ids = np.random.Generator(np.random.Philox(key=PROBE_SEED)).integers(arch.vocab, size=(2, arch.block))
     x = torch.from_numpy(ids)
     with torch.no_grad():
-        theirs = transformers.AutoModelForCausalLM.from_pretrained(str(output)).eval()(x).logits
-        ours = logits(model.tensors(), x, arch, rotation(arch.block, arch.head_dim))
-    difference = float((theirs - ours).abs().max())
+        theirs = transformers.AutoModelForCausalLM.from_pretrained(str(output)).eval()(x).logits.numpy()
+    program = record(arch, model.params)
+    ours = np.stack([program.logits(row).copy() for row in ids])
+    difference = float(np.abs(theirs - ours).max())
     if not difference <= MOST_DIFFERENCE:
         raise ParityError(
             f"{output}: transformers {transformers.__version__} computes logits that differ by {difference:.3g}",

@@ -1,4 +1,6 @@
-"""Load a model that ``samebits lm export --format safetensors`` wrote. Needs torch and safetensors, nothing else.
+"""The model in plain torch, for programs without samebits. Needs torch and safetensors, nothing else.
+
+``samebits lm export --format safetensors`` writes this file as ``load.py`` beside the weights:
 
 model = load("folder")
 logits = model(torch.tensor([[1, 2, 3]]))        # (rows, length, vocab)
@@ -6,7 +8,7 @@ logits = model(torch.tensor([[1, 2, 3]]))        # (rows, length, vocab)
 
 import json
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -34,7 +36,7 @@ def rotate(x: torch.Tensor) -> torch.Tensor:
     half = x.shape[-1] // 2
     rates = 10000.0 ** (-torch.arange(0, 2 * half, 2, dtype=torch.float64) / (2 * half))
     angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * rates
-    cos, sin = angles.cos().float(), angles.sin().float()
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
@@ -51,19 +53,29 @@ def attend(qkv: torch.Tensor, arch: dict[str, Any]) -> torch.Tensor:
     return out.transpose(1, 2).reshape(rows, length, width // 3)
 
 
-def forward(params: dict[str, torch.Tensor], arch: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
-    """Return logits."""
+def forward(
+    params: Mapping[str, torch.Tensor],
+    arch: dict[str, Any],
+    x: torch.Tensor,
+    masks: Sequence[torch.Tensor] = (),
+) -> torch.Tensor:
+    """Return logits; in training, ``masks`` are what dropout multiplies by, one for the embedding and two a layer."""
+
+    def drop(x: torch.Tensor, number: int) -> torch.Tensor:
+        return x * masks[number] if masks else x
+
     stream = functional.embedding(x, params["wte"])
     if arch["positions"] == "learned":
         stream = stream + params["wpe"][: x.shape[1]]
     if arch["norm"] == "rms":
         stream = norm(stream, arch, None)
+    stream = drop(stream, 0)
     for number in range(arch["layers"]):
         p = {
             name.partition(".")[2]: value for name, value in params.items() if name.startswith(f"h{number}.")
         }
         qkv = functional.linear(norm(stream, arch, p.get("norm1")), p["qkv"].flatten(0, 1))
-        stream = stream + functional.linear(attend(qkv, arch), p["o"])
+        stream = stream + drop(functional.linear(attend(qkv, arch), p["o"]), 1 + 2 * number)
         hidden = norm(stream, arch, p.get("norm2"))
         up = functional.linear(hidden, p["up"])
         if arch["activation"] == "gelu":
@@ -72,7 +84,7 @@ def forward(params: dict[str, torch.Tensor], arch: dict[str, Any], x: torch.Tens
             up = functional.relu(up).square()
         else:
             up = functional.silu(functional.linear(hidden, p["gate"])) * up
-        stream = stream + functional.linear(up, p["down"])
+        stream = stream + drop(functional.linear(up, p["down"]), 2 + 2 * number)
     return functional.linear(
         norm(stream, arch, params.get("norm")), params["wte" if arch["tied"] else "head"]
     )

@@ -1,1 +1,1 @@
-"""The model: its shape, its passes, and text from it."""
+"""The model: its shape, its one definition, and text from it."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["BLOCKS", "EPS", "Architecture", "Tensor"]
+__all__ = ["BLOCKS", "EPS", "LAYER_EPS", "Architecture", "Tensor"]
 
-EPS = 1e-6  # of the root mean square; LayerNorm has 1e-5, as GPT-2
+EPS = 1e-6  # of the root mean square
+LAYER_EPS = 1e-5  # of LayerNorm, as GPT-2
 BLOCKS: dict[str, dict[str, Any]] = {
     "classic": {
         "norm": "layer",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from samebits.data.artifact import open_artifact
 from samebits.errors import ArtifactCorrupt
-from samebits.lm.job import FORMAT, need_torch
+from samebits.lm.job import FORMAT
 from samebits.lm.model.arch import Architecture
 from samebits.lm.text.sampling import Draw
 from samebits.lm.text.token_text import open_token_text
@@ -54,7 +54,6 @@ class LanguageModel:
         """
         from safetensors.numpy import load
 
-        need_torch()
         artifact = open_artifact(folder, job="lm")
         about = artifact.json("config.json")
         if about.get("format") != FORMAT:
@@ -69,18 +68,11 @@ class LanguageModel:
         vocabulary = vocabulary_from_dict(artifact.json("vocab.json"), path=f"{folder}/vocab.json", text=text)
         return cls(arch, vocabulary, params, about, artifact.digest)
 
-    def tensors(self) -> dict[str, Any]:
-        """Return the weights as torch tensors that share their memory."""
-        import torch
-
-        torch.set_num_threads(1)
-        return {name: torch.from_numpy(value) for name, value in self.params.items()}
-
     def stream_ids(self, prompt: Sequence[int], *, tokens: int, draw: Draw) -> Iterator[int]:
         """Yield new ids one by one."""
         from samebits.lm.model.generate import generate
 
-        return generate(self.arch, self.tensors(), prompt, tokens=tokens, draw=draw)
+        return generate(self.arch, self.params, prompt, tokens=tokens, draw=draw)
 
     def stream(
         self, prompt: str = "", *, tokens: int = 500, unknown: str = "error", **choices: Any

@@ -9,29 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from samebits.lm.model.arch import Architecture
+from samebits.lm.model.generate import generate
 from samebits.lm.text.sampling import Draw
 from samebits.lm.text.vocab import Vocabulary
-
-if TYPE_CHECKING:
-    import torch
 
 __all__ = ["Samples", "sample_text"]
 
 
 def sample_text(
     arch: Architecture,
-    params: Mapping[str, torch.Tensor],
+    params: Mapping[str, NDArray[np.float32]],
     vocabulary: Vocabulary,
     prompt: str,
     tokens: int,
     seed: int,
 ) -> str:
     """Return a prompt and what a model makes of it, at temperature 0.8."""
-    from samebits.lm.model.generate import generate
-
     start = vocabulary.encode(prompt, name="--prompt").tolist() if prompt else []
     made = generate(arch, params, start, tokens=tokens, draw=Draw(temperature=0.8, seed=seed))
     return vocabulary.decode([*start, *made]) + "\n"
@@ -57,7 +55,7 @@ class Samples:
     tokens: int
     seed: int
 
-    def write(self, arch: Architecture, params: Mapping[str, torch.Tensor], step: int) -> None:
+    def write(self, arch: Architecture, params: Mapping[str, NDArray[np.float32]], step: int) -> None:
         """Write the sample of a step, if it has one."""
         if step % self.every:
             return

@@ -28,7 +28,7 @@ def import_torch(needed_for: str = "a torch objective") -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtra("torch", extra="lm", needed_for=needed_for) from None
+        raise MissingExtra("torch", extra="torch", needed_for=needed_for) from None
     return torch
 
 

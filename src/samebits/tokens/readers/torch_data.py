@@ -25,7 +25,7 @@ try:
     import torch
     from torch.utils.data import IterableDataset, get_worker_info
 except ImportError:
-    raise MissingExtra("torch", extra="lm", needed_for="TokenDataset and TokenStream") from None
+    raise MissingExtra("torch", extra="torch", needed_for="TokenDataset and TokenStream") from None
 
 __all__ = ["TokenDataset", "TokenStream"]
 

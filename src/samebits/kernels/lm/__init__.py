@@ -1,1 +1,0 @@
-"""Hot loops of language models."""
