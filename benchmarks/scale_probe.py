@@ -232,12 +232,10 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
 
 def _largest_share(layout: Any, workers: int) -> float:
     """Return the share of Muon's work that falls to the worker with the most of it; matrices are not cut."""
-    from samebits.lockstep.worker.optimizers.muon import matrices_of, share_matrices
+    from samebits.lockstep.worker.optimizers.muon import cost_of, matrices_of
+    from samebits.lockstep.worker.optimizers.share import share_matrices
 
-    def cost(share: list[tuple[int, int, int]]) -> int:
-        return sum(17 * min(m[1:]) ** 3 + 3 * min(m[1:]) ** 2 * max(m[1:]) for m in share)
-
-    costs = [cost(share) for share in share_matrices(matrices_of(layout), workers)]
+    costs = [sum(map(cost_of, share)) for share in share_matrices(matrices_of(layout), workers)]
     return max(costs) / max(1, sum(costs))
 
 

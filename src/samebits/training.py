@@ -45,7 +45,8 @@ def fit(
         data: Batches for a ready-made objective, e.g. ``ArrayBatches``.
         steps: Updates to make.
         checkpoint: Folder for exact checkpoints; the same call continues from the newest of them.
-        every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``; without it, every minute.
+        every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``. Every minute unless ``seconds`` says otherwise
+            (0: never), and every ``steps`` steps as well.
         options: Of RunOptions, ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here.
             Under torchrun every rank is one worker and all of them return the same result; ``executor="lockstep"`` starts
             workers on this machine instead.
@@ -98,14 +99,12 @@ def _config(steps: int, settings: Mapping[str, Any]) -> FitConfig:
 
 
 def _every(given: Mapping[str, float]) -> Every:
-    unknown = sorted(set(given) - {"steps", "seconds", "keep"})
+    """Read settings of checkpoints; what is not given is as in ``Every()``."""
+    whole = {"steps": int, "keep": int, "seconds": float}
+    unknown = sorted(set(given) - set(whole))
     if unknown:
-        raise ConfigError(f"every has {unknown[0]!r}", hint="known: keep, seconds, steps")
-    return Every(
-        steps=int(given.get("steps", 0)),
-        seconds=float(given.get("seconds", 0.0)),
-        keep=int(given.get("keep", 3)),
-    )
+        raise ConfigError(f"every has {unknown[0]!r}", hint=f"known: {', '.join(sorted(whole))}")
+    return Every(**{name: whole[name](value) for name, value in given.items()})
 
 
 def _with_data(objective: Any, data: BatchSource) -> Objective:

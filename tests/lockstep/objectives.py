@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.arithmetic.functions import normal, tanh
+from samebits.arithmetic.matrices import product, sum_squares
 from samebits.core.events import Warned
 from samebits.core.place import Place
 from samebits.lockstep.parent.events import FitEvent
@@ -21,7 +23,7 @@ from samebits.lockstep.parent.train import FitResult, train
 from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.objective import Floats, TensorSpec
 
-__all__ = ["Net", "Recorder", "run"]
+__all__ = ["Net", "PortableNet", "Recorder", "run"]
 
 
 @dataclass
@@ -135,6 +137,41 @@ class Net:
 
     def validation_shard(self, i: int) -> tuple[float, float]:
         return self.loss(np.random.Generator(np.random.Philox(key=i)), None) * (i + 1), float(i + 1)
+
+
+@dataclass
+class PortableNet(Net):
+    """The same network out of samebits' own arithmetic: its bits are those of every CPU."""
+
+    portable: ClassVar[bool] = True
+
+    def init(self, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]:
+        return {spec.name: normal(rng, spec.shape) * 0.1 for spec in self.spec()}
+
+    def loss(self, rng: np.random.Generator, grads: Mapping[str, Floats] | None) -> float:
+        p, rows = self.params, 16
+        chosen = np.zeros((rows, 7), np.float32)
+        chosen[np.arange(rows), rng.bit_generator.random_raw(rows) % np.uint64(7)] = 1.0
+        x = product(chosen, p["table"]) + normal(rng, (rows, 32)).astype(np.float32)
+        target = tanh(x[:, :1])
+        hidden = [tanh(product(x, p["in"]) + p["bias"])]
+        hidden += [tanh(product(hidden[0], p["stack"][0]))]
+        hidden += [tanh(product(hidden[1], p["stack"][1]))]
+        error = product(hidden[2], p["out"][:, None]) - target
+        if grads is not None:
+            slope = error * np.float32(2 / rows)
+            grads["out"][...] = product(hidden[2], slope, transpose_a=True)[:, 0]
+            back = product(slope, p["out"][None])
+            for layer in (1, 0):
+                back *= 1 - hidden[layer + 1] * hidden[layer + 1]
+                grads["stack"][layer] = product(hidden[layer], back, transpose_a=True)
+                back = product(back, p["stack"][layer], transpose_b=True)
+            back *= 1 - hidden[0] * hidden[0]
+            grads["bias"][...] = product(np.ones((1, rows), np.float32), back)[0]
+            grads["in"][...] = product(x, back, transpose_a=True)
+            into = product(back, p["in"], transpose_b=True)
+            grads["table"][...] = product(chosen, into, transpose_a=True)
+        return sum_squares(error) / rows
 
 
 @dataclass

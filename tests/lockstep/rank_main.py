@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from tests.lockstep.objectives import Net, Recorder
+from tests.lockstep.objectives import Net, PortableNet, Recorder
 
 import samebits
 from samebits.errors import SamebitsError
@@ -40,7 +40,8 @@ def fit(net: dict[str, Any] | None, *, observer: Any = None, **given: Any) -> An
         data = ArrayBatches(ROWS, LABELS, batch=42)
         return samebits.fit(objective, data, **settings, observer=observer or Recorder())
     fields = {**net, "at": tuple(net.get("at", (2, 1)))}
-    return samebits.fit(Net(**fields), **settings, observer=observer or Recorder())
+    kind = PortableNet if fields.pop("portable", False) else Net
+    return samebits.fit(kind(**fields), **settings, observer=observer or Recorder())
 
 
 def told(result: Any) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.function_objective import FunctionObjective
 
 ROWS = np.arange(12.0)
+REPO = Path(__file__).resolve().parents[2]
 
 
 def parabola(weights: Any, batch: Any, rng: np.random.Generator) -> Any:
@@ -50,6 +53,30 @@ def fit(**settings: Any) -> Any:
 def test_wrong_settings_are_refused_before_anything_starts(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         fit(**settings)
+
+
+def test_what_every_leaves_out_is_the_same_however_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``lm --save-every 100`` also saved every minute, ``fit(every={"steps": 100})`` did not."""
+    given: list[Every] = []
+    monkeypatch.setattr("samebits.training.train", lambda *_, every, **__: given.append(every))
+    samebits.fit(Net(), steps=1, checkpoint=tmp_path, every={"steps": 100})
+    assert given == [Every(steps=100)]
+    assert given[0].seconds == Every().seconds == 60.0
+
+
+def test_the_memory_of_a_worker_is_not_that_of_the_process_that_started_it() -> None:
+    """A child's ``ru_maxrss`` starts with the peak of its parent."""
+    script = (
+        "from tests.lockstep.objectives import run\n"
+        "large = bytearray(600_000_000); large[::4096] = bytes(len(large[::4096])); del large\n"
+        "print(run(steps=1).memory['largest_worker'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=REPO
+    )
+    assert 20e6 < int(done.stdout) < 300e6
 
 
 def test_data_is_for_ready_made_objectives() -> None:

@@ -14,8 +14,8 @@ from samebits.lockstep.exchange.tree import fold, merges, owner_of, shards_of, s
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, make_layout
 from samebits.lockstep.problem.objective import TensorSpec
-from samebits.lockstep.worker.optimizers.muon import matrices_of, share_matrices
-from samebits.lockstep.worker.optimizers.update import share_of
+from samebits.lockstep.worker.optimizers.muon import matrices_of
+from samebits.lockstep.worker.optimizers.share import share_matrices, share_of
 
 SHARDS = st.integers(1, 70)
 

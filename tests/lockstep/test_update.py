@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from samebits.arithmetic import updates
+from samebits.arithmetic.updates import orthogonalise
 from samebits.errors import ConfigError
 from samebits.kernels.lockstep import steps as kernel
+from samebits.lockstep.exchange.memory import Sizes, create_memory, map_memory
 from samebits.lockstep.exchange.tree import merges
-from samebits.lockstep.problem.config import FitConfig
-from samebits.lockstep.problem.layout import CHUNK
-from samebits.lockstep.problem.objective import Floats
+from samebits.lockstep.problem.config import FitConfig, Optimizer
+from samebits.lockstep.problem.layout import CHUNK, make_layout
+from samebits.lockstep.problem.objective import Floats, TensorSpec
 from samebits.lockstep.problem.schedule import Progress, after_validation, rate, same_rates
-from samebits.lockstep.worker.optimizers.muon import POLYNOMIALS, orthogonalise
+from samebits.lockstep.worker.optimizers.muon import POLYNOMIALS
+from samebits.lockstep.worker.optimizers.rule import StepSettings
+from samebits.lockstep.worker.optimizers.share import share_of
+from samebits.lockstep.worker.optimizers.table import OPTIMIZERS
+from samebits.lockstep.worker.optimizers.update import Update
 
 SIZE = 3 * CHUNK
 LR, BETA1, BETA2, EPS, DECAY = 3e-3, 0.9, 0.99, 1e-8, 0.1
+ADAMW = {"lr": LR, "beta1": BETA1, "beta2": BETA2, "eps": EPS, "decay": DECAY}
+SGD = {"lr": LR, "momentum": 0.9, "decay": DECAY}
 
 
 @pytest.fixture
@@ -30,9 +39,9 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
     return pytest.importorskip("torch")
 
 
-def noise(seed: int, scale: float = 1.0) -> Floats:
+def noise(seed: int, scale: float = 1.0, size: int = SIZE) -> Floats:
     rng = np.random.Generator(np.random.Philox(key=seed))
-    return (scale * rng.standard_normal(SIZE)).astype(np.float32)
+    return (scale * rng.standard_normal(size)).astype(np.float32)
 
 
 def test_one_adamw_step_is_within_four_ulps_of_float64() -> None:
@@ -40,7 +49,7 @@ def test_one_adamw_step_is_within_four_ulps_of_float64() -> None:
     for step in range(1, 30):
         grads = noise(100 + step)
         exact = [array.astype(np.float64) for array in (params, first, second, grads)]
-        kernel.adamw(params, grads, first, second, 0, SIZE, 0.5, LR, BETA1, BETA2, EPS, DECAY, step)
+        updates.adamw(params, grads, first, second, scale=0.5, step=step, **ADAMW)
         p, m, v, g = exact
         g *= 0.5
         m += (1 - BETA1) * (g - m)
@@ -71,7 +80,7 @@ def test_an_adamw_step_is_that_of_torch_to_two_ulps(fused: bool, torch: Any) -> 
             state["exp_avg"].copy_(torch.from_numpy(first))
             state["exp_avg_sq"].copy_(torch.from_numpy(second))
         optimizer.step()
-        kernel.adamw(params, grads, first, second, 0, SIZE, 1.0, LR, BETA1, BETA2, EPS, DECAY, step)
+        updates.adamw(params, grads, first, second, scale=1.0, step=step, **ADAMW)
         found = theirs.detach().numpy()
         largest = np.maximum(np.abs(params), np.float32(LR))
         assert (np.abs(params - found) <= 2 * np.spacing(largest)).all()
@@ -86,21 +95,33 @@ def test_sgd_steps_are_those_of_torch(nesterov: bool, torch: Any) -> None:
         grads = noise(300 + step)
         theirs.grad = torch.from_numpy(grads.copy())
         optimizer.step()
-        kernel.sgd(params, grads, first, 0, SIZE, 1.0, LR, 0.9, DECAY, nesterov)
+        updates.sgd(params, grads, first, scale=1.0, nesterov=nesterov, **SGD)
     assert np.abs(params - theirs.detach().numpy()).max() <= 8 * np.spacing(np.abs(params).max())
 
 
-def test_a_slice_gets_the_bits_of_the_whole() -> None:
-    def update(cuts: list[int]) -> bytes:
-        arrays = [noise(1), noise(2), noise(3) ** 2]
-        for start, stop in itertools.pairwise(cuts):
-            kernel.adamw(
-                arrays[0], noise(9), arrays[1], arrays[2], start, stop, 0.7, LR, BETA1, BETA2, EPS, DECAY, 4
-            )
-            kernel.sgd(arrays[0], noise(8), arrays[1], start, stop, 0.7, LR, 0.9, DECAY, True)
-        return b"".join(array.tobytes() for array in arrays)
+@pytest.mark.parametrize("optimizer", get_args(Optimizer))
+def test_every_optimizer_gives_one_share_the_bits_of_many(optimizer: Optimizer) -> None:
+    config = FitConfig(steps=1, optimizer=optimizer, weight_decay=0.1, muon_weight_decay=0.01)
+    specs = [TensorSpec("m", (3, 40, 64), "matrix"), TensorSpec("e", (90, 64), "embedding")]
+    layout = make_layout([*specs, TensorSpec("v", (5000,), "vector")])
 
-    assert update([0, SIZE]) == update([0, CHUNK, 2 * CHUNK, SIZE]) == update([0, 5, CHUNK + 3, SIZE])
+    def updated(workers: int) -> bytes:
+        sizes = Sizes(layout.size, 1, workers, 0)
+        state = map_memory(create_memory(sizes), sizes)
+        for salt, name in enumerate(("params", "first", "second")):
+            getattr(state, name)[:] = np.abs(noise(salt, size=layout.size))
+        state.rows[0] = noise(9, size=layout.size)
+        for worker in range(workers):
+            update = Update(config, share_of(config, layout, worker, workers))
+            for step in range(2):
+                update(state, StepSettings(step, 0.7, 0.5))
+        return b"".join(getattr(state, name).tobytes() for name in ("params", "first", "second"))
+
+    assert updated(1) == updated(2) == updated(5)
+
+
+def test_the_table_has_every_optimizer() -> None:
+    assert tuple(OPTIMIZERS) == get_args(Optimizer)
 
 
 def test_chunk_norms_are_exact_where_float64_is() -> None:
@@ -147,7 +168,7 @@ def gaussian(rows: int, columns: int) -> Floats:
 def test_singular_values_come_close_to_one(shape: tuple[int, int], iterations: int) -> None:
     spread = {3: 0.27, 4: 0.09, 5: 0.12}[iterations]
     matrix = gaussian(*shape)
-    found = orthogonalise(matrix, iterations)
+    found = orthogonalise(matrix, POLYNOMIALS[iterations])
     assert found.shape == shape
     values = np.linalg.svd(found, compute_uv=False)
     assert 1 - spread <= values.min() <= values.max() <= 1 + spread
@@ -157,9 +178,10 @@ def test_singular_values_come_close_to_one(shape: tuple[int, int], iterations: i
 
 def test_the_scale_of_a_gradient_does_not_matter_and_zero_stays_zero() -> None:
     matrix = gaussian(48, 48)
-    assert np.abs(orthogonalise(matrix * np.float32(2.0**-20), 4) - orthogonalise(matrix, 4)).max() < 1e-4
-    assert (orthogonalise(np.zeros((8, 24), np.float32), 4) == 0).all()
-    assert (orthogonalise(np.zeros((8, 8), np.float32), 4) == 0).all()
+    small = orthogonalise(matrix * np.float32(2.0**-20), POLYNOMIALS[4])
+    assert np.abs(small - orthogonalise(matrix, POLYNOMIALS[4])).max() < 1e-4
+    assert (orthogonalise(np.zeros((8, 24), np.float32), POLYNOMIALS[4]) == 0).all()
+    assert (orthogonalise(np.zeros((8, 8), np.float32), POLYNOMIALS[4]) == 0).all()
 
 
 def rates(**settings: Any) -> list[float]:
@@ -173,7 +195,7 @@ def test_schedules_start_and_end_where_they_say() -> None:
     cosine = rates(schedule="cosine", floor=0.1)
     assert cosine[0] == 1.0
     assert cosine == sorted(cosine, reverse=True)
-    assert cosine[4] == 0.1 + 0.9 * 0.5 * (1 + np.cos(np.pi / 2))
+    assert cosine[4] == 0.1 + 0.9 * 0.5
     assert rates(schedule="trapezoid", cooldown=0.5) == [1.0, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
 
 

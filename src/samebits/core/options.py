@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from samebits.core.config import option
+from samebits.core.place import STALL_TIMEOUT
 from samebits.errors import ConfigError
 
 __all__ = ["RunOptions"]
@@ -29,7 +30,7 @@ class RunOptions:
     max_bad: str = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")
     retries: int = option(3, help="how often a shard is tried again after its worker was lost", metavar="N")
     stall_timeout: float = option(
-        60.0, help="seconds without a sign of life before a worker counts as lost", metavar="S"
+        STALL_TIMEOUT, help="seconds without a sign of life before a worker counts as lost", metavar="S"
     )
     recheck: int = option(0, help="run every Nth shard twice and compare; 0 is off", metavar="N")
     stage_workers: tuple[str, ...] = option(

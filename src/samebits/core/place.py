@@ -11,7 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["PartDone", "Place"]
+__all__ = ["STALL_TIMEOUT", "PartDone", "Place"]
+
+STALL_TIMEOUT = 60.0  # seconds without a sign of life: the one default of everything that waits for one
 
 
 class Place(NamedTuple):
@@ -32,7 +34,7 @@ class Place(NamedTuple):
     folder: Path | None = None
     resume: bool = True
     restarts: int = 2
-    stall_timeout: float = 60.0
+    stall_timeout: float = STALL_TIMEOUT
     pin_cores: bool = False
     rank: int | None = None
     helps: bool = False

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from samebits.core.place import STALL_TIMEOUT
 from samebits.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:  # the thread caps are set from here before NumPy may be loaded
@@ -45,7 +46,7 @@ class ExecutorOptions:
 
     workers: int = 1
     address: str = ""
-    stall_timeout: float = 60.0
+    stall_timeout: float = STALL_TIMEOUT
     pin_cores: bool = False
     floating: bool = False
     files: tuple[tuple[str, int], ...] = ()

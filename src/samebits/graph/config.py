@@ -58,7 +58,9 @@ class TrainConfig:
     subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
     validate_every: int = option(250, help="steps between validations; 0: at the end")
     seed: int = option(1, help="root of all randomness")
-    save_every: int = option(0, help="steps between checkpoints; 0: one a minute", how=True)
+    save_every: int = option(
+        0, help="save a checkpoint every N steps too; one per minute is saved anyway", metavar="N", how=True
+    )
     allow_environment_change: bool = option(
         False, help="continue on another CPU or version, and mark the result as not exact", how=True
     )

@@ -91,7 +91,9 @@ class LmConfig:
         "float32", help="precision of the products; bfloat16 needs --arithmetic torch"
     )
     seed: int = option(1337, help="root of all randomness")
-    save_every: int = option(0, help="steps between checkpoints; 0: one a minute", how=True)
+    save_every: int = option(
+        0, help="save a checkpoint every N steps too; one per minute is saved anyway", metavar="N", how=True
+    )
     max_seconds: float = option(
         0.0, help="stop at a checkpoint after so long; the same command goes on", how=True
     )

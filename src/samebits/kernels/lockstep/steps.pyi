@@ -14,30 +14,3 @@ def fold_rows(
     chunk: int,
     squares: NDArray[np.float64],
 ) -> None: ...
-def adamw(
-    params: Floats,
-    grads: Floats,
-    first: Floats,
-    second: Floats,
-    start: int,
-    stop: int,
-    scale: float,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    decay: float,
-    step: int,
-) -> None: ...
-def sgd(
-    params: Floats,
-    grads: Floats,
-    first: Floats,
-    start: int,
-    stop: int,
-    scale: float,
-    lr: float,
-    momentum: float,
-    decay: float,
-    nesterov: bool,
-) -> None: ...

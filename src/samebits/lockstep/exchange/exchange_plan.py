@@ -15,7 +15,7 @@ from samebits.lockstep.exchange.rendezvous import Share
 from samebits.lockstep.exchange.tree import shards_of, slice_of, split, validation_of
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, Layout
-from samebits.lockstep.worker.optimizers.update import share_of
+from samebits.lockstep.worker.optimizers.share import share_of
 
 __all__ = ["Moves", "Piece", "roots_of"]
 

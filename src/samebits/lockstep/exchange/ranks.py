@@ -35,8 +35,8 @@ from samebits.lockstep.parent.lost import AGAIN, lost_worker
 from samebits.lockstep.problem.optional_methods import identity_of
 from samebits.lockstep.problem.schedule import Progress
 from samebits.lockstep.worker.assignment import Order
+from samebits.lockstep.worker.environment import environment_of
 from samebits.lockstep.worker.messages import Failed
-from samebits.machine.fingerprint import fingerprint
 
 __all__ = ["ClusterMeeting"]
 
@@ -116,7 +116,7 @@ class ClusterMeeting:
         self._moves = Moves(order.config, order.layout, order.sizes)
         self._num_shards = order.config.shards
         self._board = board = open_board(self._prefix, self._rank, self._world, self._limit)
-        words = board.arrive({"environment": _environment(), "run": _run_of(order)})
+        words = board.arrive({"environment": _environment(order), "run": _run_of(order)})
         _refuse_strangers(words)
         board.watch(lambda: int(self._state.ticks[0]), self._report)
         if self._others:
@@ -251,8 +251,8 @@ class ClusterMeeting:
         return lost_worker(rank, shards, step=step, reason=reason, is_rank=True)
 
 
-def _environment() -> dict[str, str]:
-    return {"samebits": str(sys.modules["samebits"].__version__), **fingerprint("")}
+def _environment(order: Order) -> dict[str, str]:
+    return {"samebits": str(sys.modules["samebits"].__version__), **environment_of(order.objective, "")}
 
 
 def _run_of(order: Order) -> dict[str, str]:
@@ -274,7 +274,7 @@ def _refuse_strangers(words: Sequence[Mapping[str, Mapping[str, str]]]) -> None:
             if differing and part == "environment":
                 raise EnvironmentMismatch(
                     f"rank {rank} has another environment than rank 0: {'; '.join(differing)}",
-                    hint="use machines of one CPU type with the same versions installed: bits differ between others",
+                    hint="use machines of one CPU type with the same versions, or an objective that is portable",
                 )
             if differing:
                 raise PlanMismatch(

@@ -25,7 +25,7 @@ from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.layout import make_layout
 from samebits.lockstep.problem.objective import Floats, Objective, Validated
 from samebits.lockstep.problem.optional_methods import check_shards, identity_of
-from samebits.lockstep.worker.optimizers.update import check_matrices
+from samebits.lockstep.worker.optimizers.share import check_matrices
 
 __all__ = ["FitResult", "train"]
 
@@ -46,7 +46,8 @@ class FitResult:
         norms_crcs: crc32 of the chunk norms of each step.
         validations: (steps done, loss) of each validation.
         compute: Mode of a Modal objective, else "".
-        fingerprint: CPU and libraries the workers had.
+        fingerprint: What the bits depend on besides the settings: the version of the arithmetic; CPU and libraries too for an
+            objective that is not portable.
         memory: Bytes by what: ``shared`` for the mapping, ``largest_worker`` for the peak of one worker.
     """
 

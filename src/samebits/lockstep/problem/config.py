@@ -118,7 +118,13 @@ _RANGES: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """When checkpoints are saved, and how many stay; never part of the result. 0 turns a reason off."""
+    """When checkpoints are saved, and how many stay; never part of the result.
+
+    Attributes:
+        steps: Save after so many steps; 0 does not count steps.
+        seconds: Save after so long as well; 0 does not look at the clock.
+        keep: How many of the last ones stay.
+    """
 
     steps: int = 0
     seconds: float = 60.0

@@ -30,6 +30,8 @@ class FunctionObjective:
         start: First values of the parameters.
         data: Where batches come from; ``samebits.fit(objective, data)`` sets it.
         groups: Group of a tensor by name; without one, two and more axes are ``matrix`` and fewer are ``vector``.
+        portable: The function computes with ``samebits.arithmetic``, whole numbers and single IEEE operations alone, so its bits
+            are the same on every CPU.
         validation: Batches whose mean loss is the validation loss; each is one validation shard of weight 1.
     """
 
@@ -38,6 +40,7 @@ class FunctionObjective:
     data: BatchSource | None = None
     groups: Mapping[str, Group] = field(default_factory=dict)
     validation: Sequence[Any] = ()
+    portable: bool = False
 
     def with_data(self, data: BatchSource) -> FunctionObjective:
         """Return the same objective with another source of batches."""

@@ -50,6 +50,8 @@ class Objective(Protocol):
     Optional:
         ``check(num_shards)``  raises ConfigError before any process starts, e.g. for a batch that cannot be cut evenly
         ``identity()``         dict of plain values that a resume compares: data digest, model settings
+        ``portable``           True if gradients and losses are made by ``samebits.arithmetic``, whole numbers and single IEEE operations
+                               alone (no NumPy sums, ``@`` or ``exp``). Such a run goes on, and has ranks, on CPUs of any type
         ``reached(step)``      called in every worker before a validation with the number of steps done; which shards a worker has
                                computed until then tells nothing, it may be none
         ``units_per_step``     examples or tokens in one step, for speed in progress lines

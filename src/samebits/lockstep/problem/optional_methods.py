@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_shards", "identity_of", "tell_step", "units_of"]
+__all__ = ["check_shards", "identity_of", "is_portable", "tell_step", "units_of"]
 
 
 def check_shards(part: Any, num_shards: int) -> None:
@@ -17,6 +17,11 @@ def identity_of(part: Any) -> dict[str, Any]:
     """Return what a part wants compared on a resume."""
     identity = getattr(part, "identity", None)
     return dict(identity()) if identity else {}
+
+
+def is_portable(part: Any) -> bool:
+    """Tell whether a part says that its bits are the same on every CPU."""
+    return bool(getattr(part, "portable", False))
 
 
 def tell_step(part: Any, step: int) -> None:

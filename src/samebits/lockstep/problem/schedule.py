@@ -9,6 +9,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from samebits.arithmetic.functions import cos
 from samebits.lockstep.problem.config import FitConfig
 
 __all__ = ["Progress", "after_validation", "rate", "same_rates"]
@@ -25,7 +26,7 @@ def rate(config: FitConfig, step: int) -> float:
         return (step + 1) / config.warmup
     if config.schedule == "cosine":
         done = (step - config.warmup) / max(1, config.steps - config.warmup)
-        return config.floor + (1 - config.floor) * 0.5 * (1 + math.cos(math.pi * done))
+        return config.floor + (1 - config.floor) * 0.5 * (1 + cos(math.pi * done))
     if config.schedule == "trapezoid":
         start = int(config.steps * (1 - config.cooldown))
         if step >= start:

@@ -57,7 +57,8 @@ def probe(
         listed = ", ".join(f"worker {w}: {crc:08x}" for w, crc in enumerate(found))
         raise NotDeterministic(
             f"workers disagree on shard {PROBED} of step {step}: {listed}",
-            hint="all workers need the same CPU type, library versions and environment variables",
+            hint="all workers need the same CPU type, library versions and environment variables, unless the objective computes "
+            "with samebits.arithmetic alone",
         )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import resource
 import signal
 import sys
 import threading
@@ -31,6 +30,7 @@ from samebits.lockstep.problem.layout import Layout
 from samebits.lockstep.problem.objective import Modal, Objective
 from samebits.lockstep.problem.schedule import after_validation, rate
 from samebits.lockstep.worker.assignment import GO_ON, SAVE, STOP, Order, Wiring
+from samebits.lockstep.worker.environment import environment_of
 from samebits.lockstep.worker.messages import (
     Began,
     Failed,
@@ -44,7 +44,7 @@ from samebits.lockstep.worker.messages import (
 )
 from samebits.lockstep.worker.probe import probe
 from samebits.lockstep.worker.step import Outcome, Stepper
-from samebits.machine.fingerprint import fingerprint
+from samebits.machine.peak_memory import own_peak
 
 __all__ = ["main"]
 
@@ -203,8 +203,7 @@ class _Worker:
             self.meeting.leave()
             return
         self.meeting.meet(Share.END)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        self.say(Finished(self.wiring.worker, self.step, self.progress, peak))
+        self.say(Finished(self.wiring.worker, self.step, self.progress, own_peak()))
         self.meeting.leave()
 
     def begin(self) -> None:
@@ -234,7 +233,7 @@ class _Worker:
             meeting=self.meeting,
         )
         if self.speaks:
-            self.tell(Ready(fingerprint(compute), compute, refused))
+            self.tell(Ready(environment_of(objective, compute), compute, refused))
             self.gate.wait()
         self.meeting.meet(Share.NOTHING)
 

@@ -2,7 +2,7 @@
 
 1. *Compute*: shard after shard on one math thread, the gradient written to the shard's row.
 2. *Reduce*: on this worker's slice of the buffer, the merges of the tree, the mean, and the norm of every chunk.
-3. *Update*: everybody adds up the same chunk norms from left to right, clips by the same factor and updates a share.
+3. *Update*: everybody adds up the same chunk norms in the same order, clips by the same factor and updates a share.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from samebits.arithmetic.matrices import total
 from samebits.core import clock
 from samebits.core.seeds import rng_for
 from samebits.kernels.lockstep import steps as kernel
@@ -24,7 +25,9 @@ from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, Layout
 from samebits.lockstep.problem.objective import Floats, Objective, Validated
 from samebits.lockstep.problem.optional_methods import tell_step
-from samebits.lockstep.worker.optimizers.update import share_of, update
+from samebits.lockstep.worker.optimizers.rule import StepSettings
+from samebits.lockstep.worker.optimizers.share import share_of
+from samebits.lockstep.worker.optimizers.update import Update
 
 __all__ = ["Outcome", "Stepper", "shard_rng"]
 
@@ -81,7 +84,7 @@ class Stepper:
             -1, 2
         )
         self._slice = slice_of(worker, workers, 0, layout.size, CHUNK)
-        self._share = share_of(config, layout, worker, workers)
+        self._update = Update(config, share_of(config, layout, worker, workers))
         self._layout = layout
         self._grads: dict[int, Mapping[str, Floats]] = {}
 
@@ -118,7 +121,7 @@ class Stepper:
     def outcome(self) -> Outcome:
         """Return loss and norm of the step, the same in every worker; between the second and the third meeting."""
         squares = self.state.squares
-        norm = math.sqrt(float(np.add.accumulate(squares)[-1]))  # strictly from left to right
+        norm = math.sqrt(total(squares))
         loss = fold(self.state.losses.tolist()) / self.config.shards
         return Outcome(loss, norm, zlib.crc32(squares.tobytes()))
 
@@ -127,7 +130,7 @@ class Stepper:
         started = clock.seconds()
         clip = self.config.clip
         scale = clip / (norm + CLIP_TINY) if clip and norm > clip else 1.0
-        update(self.state, self.config, self._share, step, scale, rate)
+        self._update(self.state, StepSettings(step, scale, rate))
         self.update_seconds += clock.seconds() - started
 
     def find_bad(self, step: int) -> tuple[int, float]:

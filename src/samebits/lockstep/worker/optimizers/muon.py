@@ -1,6 +1,6 @@
 """Muon: the update of a matrix is its momentum with all singular values brought close to 1.
 
-Whole matrices are owned by one worker, so any assignment gives the same bits. Three things make it cheap on CPU cores:
+The kernel is ``arithmetic.updates.muon``; here are its polynomials and which matrices there are. Three things make it cheap:
 
 * The first Gram matrix is needed anyway, and the square root of its Frobenius norm bounds the largest singular value about 3
   times closer than the norm of the matrix does, which is worth one iteration.
@@ -12,19 +12,14 @@ Whole matrices are owned by one worker, so any assignment gives the same bits. T
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
+from samebits.arithmetic import updates
+from samebits.lockstep.exchange.memory import State
+from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import Layout
 from samebits.lockstep.problem.objective import Floats
+from samebits.lockstep.worker.optimizers.rule import Matrix, StepSettings
 
-__all__ = ["POLYNOMIALS", "Matrix", "matrices_of", "orthogonalise", "share_matrices"]
-
-TINY = 1e-15  # a gradient of zero stays zero: its square must not leave the range of float32
-MARGIN = 1.01  # the polynomials are steep at the end of their interval: rounding must not pass it
+__all__ = ["POLYNOMIALS", "cost_of", "matrices_of", "update"]
 
 # iterations -> coefficients (a, b, c) of a x + b x^3 + c x^5, one row an iteration
 POLYNOMIALS: dict[int, tuple[tuple[float, float, float], ...]] = {
@@ -48,60 +43,6 @@ POLYNOMIALS: dict[int, tuple[tuple[float, float, float], ...]] = {
     ),
 }
 
-Matrix = tuple[int, int, int]  # (offset in the flat buffer, rows, columns)
-
-
-def orthogonalise(matrix: Floats, iterations: int) -> Floats:
-    """Return a matrix with the same singular vectors and singular values near 1; float32, one order of operations.
-
-    Values below about 1/200 of the largest (at 4 iterations) stay small: they are noise.
-    """
-    wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
-    gram = wide @ wide.T
-    norm = math.sqrt(float(np.square(gram, dtype=np.float64).sum()))
-    bound = MARGIN * math.sqrt(norm) + TINY
-    gram *= np.float32(1.0 / (bound * bound))
-    long = wide.shape[1] >= 2 * wide.shape[0]
-    step = _on_gram if long else _on_matrix
-    found = step(wide, gram, np.float32(1.0 / bound), POLYNOMIALS[iterations])
-    return found if wide is matrix else found.T
-
-
-def _on_matrix(
-    wide: Floats, gram: Floats, scale: np.float32, rows: Sequence[tuple[float, float, float]]
-) -> Floats:
-    x = wide * scale
-    for number, (a, b, c) in enumerate(rows):
-        if number:
-            gram = x @ x.T
-        inner = gram @ gram
-        inner *= np.float32(c)
-        gram *= np.float32(b)
-        inner += gram
-        moved = inner @ x
-        x *= np.float32(a)
-        x += moved
-    return x
-
-
-def _on_gram(
-    wide: Floats, gram: Floats, scale: np.float32, rows: Sequence[tuple[float, float, float]]
-) -> Floats:
-    """Keep the product of the polynomials instead of the matrix: all of them commute with the Gram matrix."""
-    diagonal = np.arange(len(gram))
-    product: Any = None
-    for number, (a, b, c) in enumerate(rows):
-        factor = gram @ gram
-        factor *= np.float32(c)
-        factor += np.float32(b) * gram
-        factor[diagonal, diagonal] += np.float32(a)
-        product = factor if product is None else factor @ product
-        if number + 1 < len(rows):
-            gram = factor @ gram @ factor
-    product *= scale
-    found: Floats = product @ wide
-    return found
-
 
 def matrices_of(layout: Layout) -> list[Matrix]:
     """Return every matrix of the group ``matrix``; leading axes are a stack of them."""
@@ -110,21 +51,32 @@ def matrices_of(layout: Layout) -> list[Matrix]:
         if entry.spec.group == "matrix":
             rows, columns = entry.spec.shape[-2:]
             starts = range(entry.offset, entry.offset + entry.spec.size, rows * columns)
-            found += [(start, rows, columns) for start in starts]
+            found += [Matrix(start, rows, columns) for start in starts]
     return found
 
 
-def share_matrices(matrices: Sequence[Matrix], workers: int) -> list[list[Matrix]]:
-    """Give whole matrices to workers: the dearest first, each to the least loaded."""
+def cost_of(matrix: Matrix) -> int:
+    """Return about how many multiplications the update of a matrix takes."""
+    short, long = sorted((matrix.rows, matrix.columns))
+    return 17 * short * short * short + 3 * short * short * long
 
-    def cost(matrix: Matrix) -> int:
-        short, long = sorted(matrix[1:])
-        return 17 * short**3 + 3 * short * short * long
 
-    load = [0] * workers
-    shares: list[list[Matrix]] = [[] for _ in range(workers)]
-    for matrix in sorted(matrices, key=lambda matrix: (-cost(matrix), matrix)):
-        least = load.index(min(load))
-        load[least] += cost(matrix)
-        shares[least].append(matrix)
-    return shares
+def update(state: State, config: FitConfig, matrix: Matrix, settings: StepSettings, work: Floats) -> None:
+    """Update one matrix in place; ``work`` is scratch memory."""
+    offset, rows, columns = matrix
+    params, grads, momentum = (
+        flat[offset : offset + rows * columns].reshape(rows, columns)
+        for flat in (state.params, state.rows[0], state.first)
+    )
+    updates.muon(
+        params,
+        grads,
+        momentum,
+        scale=settings.scale,
+        lr=config.muon_lr * settings.rate,
+        inertia=config.momentum,
+        decay=config.muon_weight_decay,
+        nesterov=config.nesterov,
+        polynomials=POLYNOMIALS[config.muon_iterations],
+        work=work,
+    )
