@@ -16,8 +16,8 @@ from tests.command_line import Run, command_line
 REPO = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
 
-# Set by pytest, and by ray when it is imported.
-NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT"}
+# Set by pytest, and by ray and polars when they are imported.
+NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT", "_RJEM_MALLOC_CONF"}
 
 # Folders of tests whose subject is processes: two of them at once would only wait for one another.
 STARTS_WORKERS = ("executors", "faults", "lockstep", "parity")

@@ -39,7 +39,7 @@ ALLOWED = {
     "testing": {"executors", "core", "errors"},
     "training": {"lockstep", "executors", "data", "core", "machine", "errors"},
     "api": {"jobs", "executors", "data", "core", "machine", "errors"},
-    "examples_loop": {"api", "core", "errors"},
+    "examples_loop": {"api", "data", "core", "errors"},
     "checks": {"api", "jobs", "data", "core", "errors"},
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "machine", "errors"},
     "progress": {"core", "machine"},

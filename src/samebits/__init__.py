@@ -29,15 +29,20 @@ if TYPE_CHECKING:
     from samebits.data.artifact import open_artifact
     from samebits.errors import SamebitsError
     from samebits.examples_loop import ExamplesReport, map_examples
+    from samebits.lockstep.problem.arrays import ArrayBatches
+    from samebits.lockstep.problem.function_objective import FunctionObjective
+    from samebits.lockstep.problem.torch_objective import TorchObjective
     from samebits.training import fit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArrayBatches",
     "CountConfig",
     "Engine",
     "ExamplesReport",
     "Executor",
+    "FunctionObjective",
     "Job",
     "Plan",
     "Reducer",
@@ -46,6 +51,7 @@ __all__ = [
     "SamebitsError",
     "Shard",
     "Task",
+    "TorchObjective",
     "charset",
     "compare",
     "count",
@@ -64,10 +70,12 @@ __all__ = [
 ]
 
 _HOME = {
+    "ArrayBatches": "samebits.lockstep.problem.arrays",
     "CountConfig": "samebits.count.job",
     "Engine": "samebits.core.engine",
     "ExamplesReport": "samebits.examples_loop",
     "Executor": "samebits.core.executor",
+    "FunctionObjective": "samebits.lockstep.problem.function_objective",
     "Job": "samebits.core.job",
     "Plan": "samebits.core.plan",
     "Reducer": "samebits.core.fold",
@@ -76,6 +84,7 @@ _HOME = {
     "SamebitsError": "samebits.errors",
     "Shard": "samebits.core.plan",
     "Task": "samebits.core.executor",
+    "TorchObjective": "samebits.lockstep.problem.torch_objective",
     "compare": "samebits.checks",
     "fit": "samebits.training",
     "map_examples": "samebits.examples_loop",

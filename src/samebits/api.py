@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from samebits.core import clock
-from samebits.core.config import saved_fields
+from samebits.core.columns import column_flags, missing_columns_named
+from samebits.core.config import saved_fields, with_listed_paths
 from samebits.core.engine import Engine
 from samebits.core.events import Observer, Warned, fan_out, ignore
 from samebits.core.executor import Executor
@@ -36,7 +37,7 @@ from samebits.data.journal import (
     remove_journal,
 )
 from samebits.data.lock import OutputLock
-from samebits.errors import ConfigError, Interrupted
+from samebits.errors import ConfigError, Interrupted, TooManyBadRows
 from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
 from samebits.jobs import get_job
 from samebits.machine.caps import one_math_thread
@@ -50,7 +51,7 @@ __all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
 def plan(job: str | Job, config: Any) -> Plan:
     """Return what would be done, without doing it."""
-    return _job(job).plan(config)
+    return _job(job).plan(with_listed_paths(config))
 
 
 def run(
@@ -78,6 +79,7 @@ def run(
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
     """
     job, options, output = _job(job), options or RunOptions(), Path(output)
+    config = with_listed_paths(config)
     ranks = ranks_of(job, options)
     if ranks is not None and not ranks.writes:
         return _help(job, config, options, ranks)
@@ -90,10 +92,15 @@ def run(
         check_output(output, overwrite=options.overwrite)  # the holder before us may have made it meanwhile
         with reading_threads(_num_threads(options, executor)):
             planned = job.plan(config)
-        journal = Journal(folder, planned, resume=options.resume)
+        journal = Journal(folder, planned, resume=options.resume, settings=saved_fields(config))
         try:
             session = _Session(job, planned, config, options, output, journal, observer, started)
-            record = session.run(executor)
+            with missing_columns_named(config):
+                record = session.run(executor)
+        except TooManyBadRows as error:
+            if error.num_bad == error.num_read:  # a wrong column, say: nothing here is worth keeping
+                journal.forget_parts()
+            raise
         finally:
             journal.close()
         journal.remove()
@@ -233,7 +240,15 @@ class _Session:
 
     def writer(self) -> ArtifactWriter:
         spill = self.journal.folder / "bad_rows.jsonl"
-        return ArtifactWriter(self.output, BadRows(self.options.max_bad, spill=spill, observer=self.observer))
+        return ArtifactWriter(
+            self.output,
+            BadRows(
+                self.options.max_bad,
+                spill=spill,
+                observer=self.observer,
+                column_flags=column_flags(self.config),
+            ),
+        )
 
     def engine(self, executor: Executor) -> Engine:
         for note in getattr(self.plan.inputs, "notes", ()):  # what the corpus left out, e.g. unknown suffixes

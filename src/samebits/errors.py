@@ -94,10 +94,18 @@ class InputError(SamebitsError):
         path: The file, as the user named it.
         line: One-based line number, when known.
         offset: Byte offset in the (decompressed) file, when known.
+        column: The column that is missing, where that is the trouble.
     """
 
     def __init__(
-        self, message: str, *, path: str, line: int | None = None, offset: int | None = None, hint: str = ""
+        self,
+        message: str,
+        *,
+        path: str,
+        line: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+        column: str = "",
     ) -> None:
         where = path
         if line is not None:
@@ -108,10 +116,21 @@ class InputError(SamebitsError):
         self.path = path
         self.line = line
         self.offset = offset
+        self.column = column
 
 
 class TooManyBadRows(SamebitsError):
-    """More rows were unusable than ``max_bad`` allows; the first one is named."""
+    """More rows were unusable than ``max_bad`` allows; the first one is named.
+
+    Attributes:
+        num_bad: How many.
+        num_read: Of how many.
+    """
+
+    def __init__(self, message: str, *, num_bad: int, num_read: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.num_bad = num_bad
+        self.num_read = num_read
 
 
 class PlanMismatch(SamebitsError):

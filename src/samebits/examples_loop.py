@@ -12,7 +12,7 @@ no order at all. An atomic add of floats, the usual accumulator of parallel loop
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from samebits.core.events import Observer, ignore
 from samebits.core.executor import Executor
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard, cut
+from samebits.data.inputs.columns import rows_of
 from samebits.errors import ConfigError, ShardFailed
 
 __all__ = ["ExamplesReport", "map_examples"]
@@ -87,7 +88,7 @@ class _Mapping:
 
 def map_examples(
     fn: Callable[[Any, Any], Any],
-    data: Sequence[Any],
+    data: Iterable[Any],
     state: Any = None,
     *,
     shard_size: int = 64,
@@ -100,7 +101,7 @@ def map_examples(
 
     Args:
         fn: Returns a number or other plain data; must depend on nothing but its arguments.
-        data: The examples; anything that pickles.
+        data: The examples, anything that pickles; of a data frame, an Arrow table or a data set each row, as a dict.
         state: Given to every call, sent to each worker once; a model, say.
         shard_size: Examples that one worker takes at a time; never changes the result.
         on_error: ``raise`` stops at the first failing example; ``skip`` lists it in ``failures``.
@@ -116,7 +117,7 @@ def map_examples(
         raise ConfigError(
             f"shard_size is {shard_size} and on_error {on_error!r}", hint="use 1 or more, and raise or skip"
         )
-    job, items = _Mapping(), data if isinstance(data, list | tuple) else list(data)
+    job, items = _Mapping(), rows_of(data)
     plan = job.plan((len(items), shard_size))
     values: list[Any] = []
     failures: list[tuple[int, str]] = []

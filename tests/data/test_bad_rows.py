@@ -73,7 +73,7 @@ def test_a_share_is_judged_at_the_end(plan: Plan) -> None:
 def test_a_share_stops_early_when_nearly_everything_is_bad(plan: Plan) -> None:
     rows = BadRows("1%")
     rows.take(plan, plan.shards[0], bad(*range(999)), num_lines=1000)
-    with pytest.raises(TooManyBadRows, match="1000 of 1001 rows"):
+    with pytest.raises(TooManyBadRows, match="1,000 of 1,001 rows"):
         rows.take(plan, plan.shards[1], bad(0), num_lines=1)
     allowed = BadRows("100%")
     allowed.take(plan, plan.shards[0], bad(*range(5000)), num_lines=5000)

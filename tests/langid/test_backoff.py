@@ -170,8 +170,8 @@ def test_unknown_settings_are_named() -> None:
 def test_the_estimator_fits_predicts_and_scores() -> None:
     texts, labels = zip(*[(text, lang) for lang, many in TEXTS.items() for text in many], strict=True)
     estimator = langid.LangidClassifier(n_jobs=2).fit(texts, labels)
-    assert estimator.classes_ == ["de", "en"]
-    assert estimator.predict(["guten Morgen"]) == ["de"]
+    assert estimator.classes_.tolist() == ["de", "en"]
+    assert estimator.predict(["guten Morgen"]).tolist() == ["de"]
     assert estimator.score(texts, labels) == 1.0
     (row,) = estimator.predict_proba(["guten Morgen"])
     assert row[0] > 0.5

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from samebits.charset.config import CharsetConfig
     from samebits.charset.detection.detect import Candidate, Detection
     from samebits.charset.detection.model import CharsetModel, default_model
-    from samebits.charset.functions import detect
+    from samebits.charset.functions import detect, train
     from samebits.charset.recipes.recipe import PLACEHOLDER, Recipe, RecipeBook
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "RecipeBook",
     "default_model",
     "detect",
+    "train",
 ]
 
 _HOMES = {
@@ -46,6 +47,7 @@ _HOMES = {
     "RecipeBook": "samebits.charset.recipes.recipe",
     "default_model": "samebits.charset.detection.model",
     "detect": "samebits.charset.functions",
+    "train": "samebits.charset.functions",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from samebits import api
+from samebits.charset.config import CharsetConfig
 from samebits.charset.detection.detect import Detection, detect_with
 from samebits.charset.detection.model import CharsetModel, default_model
+from samebits.core.config import make_config
+from samebits.core.events import Observer, ignore
+from samebits.core.options import RunOptions
+from samebits.data.inputs.memory import as_inputs
 
-__all__ = ["detect"]
+__all__ = ["detect", "train"]
 
 
 def detect(data: bytes, model: CharsetModel | None = None, *, top: int = 5) -> Detection:
@@ -17,3 +27,32 @@ def detect(data: bytes, model: CharsetModel | None = None, *, top: int = 5) -> D
         top: How many candidates to give.
     """
     return detect_with(default_model() if model is None else model, data, top=top)
+
+
+def train(
+    data: Any,
+    *,
+    output: str | Path,
+    options: RunOptions | None = None,
+    observer: Observer = ignore,
+    **settings: Any,
+) -> CharsetModel:
+    """Train encoding models.
+
+    Args:
+        data: A folder with one folder of .txt files per language; or files, a data frame, an Arrow table, a data set, rows or
+            columns with a text and a language.
+        output: The folder to make.
+        options: How to compute it; never changes the result.
+        observer: Told of every event.
+        settings: Fields of ``CharsetConfig``, e.g. ``languages=["de", "fr"]``.
+
+    Raises:
+        ConfigError: for a setting or a column that does not exist.
+    """
+    config = make_config(CharsetConfig, settings)
+    columns = {config.text_column: "text_column", config.lang_column: "lang_column"}
+    with as_inputs(data, columns) as inputs:
+        config = dataclasses.replace(config, inputs=inputs)
+        api.run("charset", config, output=output, options=options, observer=observer)
+    return CharsetModel.load(output)

@@ -14,6 +14,7 @@ Values are looked up in this order: flag, environment variable, TOML file, defau
 from __future__ import annotations
 
 import dataclasses
+import os
 import types
 import typing
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ __all__ = [
     "read_toml",
     "saved_fields",
     "settings_of",
+    "with_listed_paths",
 ]
 
 T = TypeVar("T")
@@ -100,8 +102,11 @@ def _setting(field: dataclasses.Field[Any], hint: Any) -> Setting:
     extra = field.metadata[METADATA_KEY]
     optional, many, choices = False, False, ()
     if typing.get_origin(hint) in (Union, types.UnionType):
-        optional = True
-        hint = next(arg for arg in typing.get_args(hint) if arg is not type(None))
+        kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+        optional, hint = (
+            len(kinds) < len(typing.get_args(hint)),
+            kinds[0],
+        )  # of ``str | int`` text is what is kept
     if typing.get_origin(hint) is tuple:
         many, hint = True, typing.get_args(hint)[0]
     if typing.get_origin(hint) is Literal:
@@ -126,11 +131,31 @@ def make_config(cls: type[T], *layers: Mapping[str, Any], where: str = "") -> T:
     return cls(**values)
 
 
+def with_listed_paths(config: T) -> T:
+    """Return a Config made in Python with its paths as jobs want them: ``inputs="a.txt"`` is one path, a Path is text.
+
+    A string is a sequence too, of its characters: taken for a list of paths, ``"/data"`` would begin at the root.
+    """
+    changed: dict[str, Any] = {}
+    for setting in settings_of(type(config)):
+        value = getattr(config, setting.name)
+        if setting.many and isinstance(value, str | os.PathLike):
+            changed[setting.name] = (os.fspath(value),)
+        elif setting.many and not (
+            type(value) is tuple and all(type(item) is setting.kind for item in value)
+        ):
+            changed[setting.name] = tuple(_coerce_one(setting, item) for item in value)
+        elif setting.kind is str and isinstance(value, os.PathLike):
+            changed[setting.name] = os.fspath(value)
+    return dataclasses.replace(config, **changed) if changed else config  # type: ignore[type-var]  # a dataclass
+
+
 def _coerce(setting: Setting, value: Any) -> Any:
     if value is None and setting.optional:
         return None
     if setting.many:
         items = value.split(",") if isinstance(value, str) else value
+        items = [items] if isinstance(items, os.PathLike) else items
         if not isinstance(items, list | tuple):
             raise ConfigError(f"{setting.flag} takes a list, not {value!r}")
         return tuple(_coerce_one(setting, item) for item in items)
@@ -146,6 +171,8 @@ def _coerce_one(setting: Setting, value: Any) -> Any:
         return float(value)
     if type(value) is setting.kind:
         return value
+    if setting.kind is str and isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, str) or (setting.kind is str and type(value) is int):
         try:
             return setting.kind(value)

@@ -15,7 +15,7 @@ __all__ = ["RunOptions"]
 class RunOptions:
     """How a result is computed. Any two RunOptions give the same bits."""
 
-    workers: str = option("auto", help="number of workers, or auto", short="-w", metavar="N|auto")
+    workers: str | int = option("auto", help="number of workers, or auto", short="-w", metavar="N|auto")
     executor: str = option(
         "auto",
         help="where tasks run: serial, threads, processes, dask, ray; auto takes the job's own",
@@ -27,7 +27,7 @@ class RunOptions:
     )
     resume: bool = option(True, help="continue an interrupted run of the same plan")
     overwrite: bool = option(False, help="replace an existing output")
-    max_bad: str = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")
+    max_bad: str | int = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")
     retries: int = option(3, help="how often a shard is tried again after its worker was lost", metavar="N")
     stall_timeout: float = option(
         STALL_TIMEOUT, help="seconds without a sign of life before a worker counts as lost", metavar="S"
@@ -40,11 +40,12 @@ class RunOptions:
 
     def num_workers(self) -> int | None:
         """Return the number asked for, or None for ``auto``."""
-        if self.workers == "auto":
+        asked = str(self.workers)
+        if asked == "auto":
             return None
-        if not self.workers.isdecimal() or int(self.workers) < 1:
+        if not asked.isdecimal() or int(asked) < 1:
             raise ConfigError(f"--workers is {self.workers!r}", hint="give a whole number from 1 up, or auto")
-        return int(self.workers)
+        return int(asked)
 
     def stage_caps(self) -> dict[str, int]:
         """Return the largest number of workers for each named stage."""

@@ -8,19 +8,21 @@ run succeeds, never about what it gives, so it is a run option.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from samebits.core.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.data.files import writing
-from samebits.errors import ConfigError, TooManyBadRows
+from samebits.errors import ConfigError, TooManyBadRows, did_you_mean
 
 __all__ = ["BadRows", "Limit", "parse_limit"]
 
 HOPELESS_ROWS = 1000
+MOST_LINE = 1 << 20  # bytes of a row whose keys are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,17 @@ class BadRows:
         reasons: How many bad rows for each reason.
     """
 
-    def __init__(self, limit: str = "1%", *, spill: Path | None = None, observer: Observer = ignore) -> None:
-        self.limit = parse_limit(limit)
+    def __init__(
+        self,
+        limit: str | int = "1%",
+        *,
+        spill: Path | None = None,
+        observer: Observer = ignore,
+        column_flags: Mapping[str, str] | None = None,
+    ) -> None:
+        self.limit = parse_limit(str(limit))
         self.limit_text = limit
+        self.column_flags = column_flags or {}  # column -> the flag that chose it, for hints
         self.num_read = 0
         self.reasons: Counter[str] = Counter()
         self._num_bad = 0
@@ -76,6 +86,9 @@ class BadRows:
         self._spill = spill
         self._observer = observer
         self._lines_before: Counter[int] = Counter()  # source -> lines in its shards so far
+        self._first_keys: Callable[[], list[str]] = (
+            list  # reads the keys of the first bad row, if it lacks one
+        )
 
     @property
     def num_bad(self) -> int:
@@ -85,6 +98,8 @@ class BadRows:
     def take(self, plan: Plan, shard: Shard, bad: Sequence[Mapping[str, Any]], *, num_lines: int) -> None:
         """Take one shard's bad rows; shards must come in order."""
         base = self._lines_before[shard.source]
+        if bad and not self._first:
+            self._first_keys = partial(_keys_at, plan.inputs, shard.source, bad[0]["offset"])
         for row in bad:
             line = None if row["line"] is None else base + int(row["line"]) + 1
             self.add(
@@ -128,12 +143,44 @@ class BadRows:
             self.write(self._spill)
             where = f"; the list is in {self._spill}"
         raise TooManyBadRows(
-            f"{self.num_bad} of {self.num_read} rows are unusable, more than --max-bad {self.limit_text}; first: "
+            f"{self.num_bad:,} of {self.num_read:,} rows are unusable, more than --max-bad {self.limit_text}; first: "
             f"{self._first}{where}",
-            hint=f"mend them, or allow more: --max-bad {self.num_bad}",
+            hint=self._missing_key() or f"mend them, or allow more: --max-bad {self.num_bad}",
+            num_bad=self.num_bad,
+            num_read=self.num_read,
         )
+
+    def _missing_key(self) -> str:
+        """Say which columns there are, where most rows lack the wanted one."""
+        _, found, name = self._first.partition(": no key ")
+        keys = self._first_keys() if found else []
+        if not keys or self.reasons[f"no key {name}"] * 2 < self.num_bad:
+            return ""
+        wanted = name.strip("'\"")
+        flag = self.column_flags.get(wanted, "")
+        guess = did_you_mean(wanted, keys)
+        if not guess.startswith("did you mean"):
+            guess = "the row has " + ", ".join(map(repr, keys))
+        return f"{guess}; choose it with {flag}" if flag else guess
 
     def write(self, path: Path) -> None:
         """Write one JSON object a line, in row order; an empty file says that there were none."""
         with writing(path):
             path.write_bytes(self._lines)
+
+
+def _keys_at(inputs: Any, source: int, offset: int | None) -> list[str]:
+    """Return the keys of the JSON object at a place of a corpus; none where it cannot be read again."""
+    import json
+
+    corpus = getattr(inputs, "corpus", inputs)
+    sources = getattr(corpus, "sources", ())
+    if offset is None or source >= len(sources) or sources[source].compression:
+        return []
+    try:
+        with Path(sources[source].path).open("rb") as file:
+            file.seek(offset)
+            row = json.loads(file.readline(MOST_LINE))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return list(row) if isinstance(row, dict) else []

@@ -22,6 +22,7 @@ import hashlib
 import json
 import os
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -76,8 +77,11 @@ def holds_work(folder: Path) -> bool:
 class Journal:
     """Finished parts on disk, by (stage, shard index)."""
 
-    def __init__(self, folder: Path, plan: Plan, *, resume: bool) -> None:
+    def __init__(
+        self, folder: Path, plan: Plan, *, resume: bool, settings: Mapping[str, Any] | None = None
+    ) -> None:
         self.folder = folder
+        self._settings = json.loads(canonical_json(settings or {}))
         self._entries: dict[tuple[str, int], _Entry] = {}
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -105,21 +109,40 @@ class Journal:
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
-        ours = {"digest": plan.digest, **plan.fields()}
+        ours = {"digest": plan.digest, **plan.fields(), "settings": self._settings}
         if not path.exists():
             write_atomic(path, canonical_json(ours))
             return
         theirs = _read_object(path)
-        if theirs != ours and not holds_work(self.folder):
+        if theirs.get("digest") != plan.digest and not holds_work(self.folder):
             write_atomic(path, canonical_json(ours))  # it holds nothing that could be lost
             return
-        for name, value in ours.items():
-            if name != "digest" and theirs.get(name) != value:
+        for name, value in plan.fields().items():
+            if theirs.get(name) != value:
+                settings = self._changed(theirs.get("settings")) if name == "config_digest" else ""
                 raise PlanMismatch(
                     f"{self.folder} belongs to another run: its plan is {str(theirs.get('digest'))[:16]}, this one "
-                    f"{plan.digest[:16]}; first difference: {name} was {theirs.get(name)}, is {value}",
+                    f"{plan.digest[:16]}; first difference: "
+                    f"{settings or f'{name} was {theirs.get(name)}, is {value}'}",
                     hint="repeat the command it was made with, or start over with --no-resume",
                 )
+
+    def _changed(self, theirs: Any) -> str:
+        """Name the first setting that is different, with both values."""
+        if not isinstance(theirs, dict) or not self._settings:
+            return ""
+        for name in sorted({*theirs, *self._settings}):
+            before, now = theirs.get(name), self._settings.get(name)
+            if before != now:
+                return f"--{name.replace('_', '-')} was {before!r}, is {now!r}"
+        return ""
+
+    def forget_parts(self) -> None:
+        """Throw the finished parts away, because nothing of them could be used: the next run may have other settings."""
+        self.close()
+        for name in ("parts.bin", "log.jsonl"):
+            with writing(self.folder):
+                (self.folder / name).unlink(missing_ok=True)
 
     def _read_log(self) -> None:
         """Read the entries of an earlier run and cut off a torn last line."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from samebits import api
+from samebits.core.config import make_config
 from samebits.core.engine import Engine
+from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
-from samebits.errors import ConfigError, InputError, did_you_mean
+from samebits.data.inputs.columns import shape_name
+from samebits.data.inputs.memory import as_paths
+from samebits.errors import ConfigError, InputError
 from samebits.graph.config import TrainConfig
 from samebits.graph.data import Graph
 from samebits.graph.parser.predict import PredictShard
@@ -24,10 +27,11 @@ __all__ = ["drawn", "predict_files", "train"]
 
 
 def train(
-    data: str | Path | Sequence[str],
+    data: str | Path | Sequence[str | Path],
     *,
     output: str | Path,
     options: RunOptions | None = None,
+    observer: Observer = ignore,
     **settings: Any,
 ) -> GraphModel:
     """Train a model.
@@ -36,28 +40,31 @@ def train(
         data: Files of JSON lines or CoNLL-U, or a folder of ``graph generate``.
         output: Folder to write.
         options: How to compute it; never changes the result.
+        observer: Told of every event.
         settings: Fields of ``TrainConfig``, e.g. ``steps=500``.
 
     Raises:
         ConfigError: for a setting that does not exist.
     """
-    known = {field.name for field in fields(TrainConfig)}
-    for name in settings:
-        if name not in known:
-            raise ConfigError(f"unknown setting {name!r}", hint=did_you_mean(name, known))
-    inputs = (str(data),) if isinstance(data, str | Path) else tuple(map(str, data))
-    api.refuse_ranks("graph_train.train", "graph_train", options)
-    api.run("graph_train", TrainConfig(inputs=inputs, **settings), output=output, options=options)
+    inputs = as_paths(data)
+    if inputs is None:
+        raise ConfigError(
+            f"{shape_name(data)} holds no graphs that can be read",
+            hint="write them to a file: JSON lines of graphs, or CoNLL-U (docs/guides/graph.md)",
+        )
+    config = make_config(TrainConfig, {"inputs": inputs}, settings)
+    api.refuse_ranks("graph.train", "graph_train", options)
+    api.run("graph_train", config, output=output, options=options, observer=observer)
     return GraphModel.load(output)
 
 
 def predict_files(
     model: GraphModel | str | Path,
-    inputs: Sequence[str],
+    inputs: str | Path | Sequence[str | Path],
     *,
     input_format: str = "auto",
     decode: str = "auto",
-    workers: str = "auto",
+    workers: int | str = "auto",
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield, for each text of the files in order, the line to print and its graph as JSON.
 
@@ -73,6 +80,7 @@ def predict_files(
     """
     loaded = model if isinstance(model, GraphModel) else GraphModel.load(model)
     loaded.decoder(decode)
+    inputs = as_paths(inputs) or ()
     kind = _format(inputs) if input_format == "auto" else input_format
     if (kind == "conllu") != (loaded.lexicon.kind == "word"):
         needed = "CoNLL-U sentences" if loaded.lexicon.kind == "word" else "texts"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from samebits import api
+from samebits.core.config import make_config
 from samebits.core.engine import Engine
+from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard
+from samebits.data.inputs.columns import is_table, shape_name
 from samebits.data.inputs.corpus import Corpus, open_corpus
+from samebits.data.inputs.memory import as_inputs, as_paths
 from samebits.data.readers.rows import iter_rows
-from samebits.errors import ConfigError, did_you_mean
+from samebits.errors import ConfigError
 from samebits.jobs import get_job
 from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
@@ -27,60 +31,52 @@ from samebits.langid.training.report import make_report
 __all__ = ["evaluate_files", "load_default", "predict_files", "train"]
 
 LENGTHS = (("up to 20", 0, 21), ("21 to 39", 21, 40), ("40 and more", 40, 1 << 62))
-Rows = Iterable[Mapping[str, Any]]
 
 
 def train(
-    data: str | Path | Sequence[str] | Mapping[str, Sequence[str]] | Rows,
+    data: Any,
     *,
     output: str | Path | None = None,
     options: RunOptions | None = None,
+    observer: Observer = ignore,
     **settings: Any,
 ) -> LangidModel:
     """Train a model.
 
     Args:
-        data: Paths, or ``{language: [texts]}``, or rows with a text and a label.
+        data: One path or several; a pandas or polars data frame, an Arrow table or a data set with a text and a label
+            column; ``{language: [texts]}``; rows as dicts, or as tuples (text, label).
         output: Folder to write the artifact to; none keeps nothing but the model.
         options: How to compute it; never changes the result.
-        settings: Fields of ``LangidConfig``, e.g. ``mode="exact"``.
+        observer: Told of every event.
+        settings: Fields of ``LangidConfig``, e.g. ``mode="exact"`` or ``text_column="comment"``.
 
     Raises:
-        ConfigError: for a setting that does not exist.
+        ConfigError: for a setting or a column that does not exist.
     """
-    known = {field.name for field in fields(LangidConfig)}
-    for name in settings:
-        if name not in known:
-            raise ConfigError(f"unknown setting {name!r}", hint=did_you_mean(name, known))
-    with tempfile.TemporaryDirectory(prefix="samebits-langid-") as folder:
-        inputs = _inputs(data, Path(folder), LangidConfig(**settings))
+    config = make_config(LangidConfig, settings)
+    columns = {config.text_column: "text_column", config.lang_column: "lang_column"}
+    if isinstance(data, Mapping) and not is_table(data) and not set(columns) <= set(data):
+        data = _by_language(data)
+    with (
+        as_inputs(data, columns) as inputs,
+        tempfile.TemporaryDirectory(prefix="samebits-langid-") as folder,
+    ):
         target = Path(output) if output is not None else Path(folder) / "model"
-        api.run("langid", LangidConfig(inputs=inputs, **settings), output=target, options=options)
+        config = dataclasses.replace(config, inputs=inputs)
+        api.run("langid", config, output=target, options=options, observer=observer)
         return LangidModel.load(target)
 
 
-def _inputs(data: Any, folder: Path, config: LangidConfig) -> tuple[str, ...]:
-    """Return paths; rows in memory are written to a file first, so that they go the same way as all others."""
-    if isinstance(data, str | Path):
-        return (str(data),)
-    if isinstance(data, Mapping):
-        rows: Rows = ({"text": text, "lang": lang} for lang, texts in data.items() for text in texts)
-        names = ("text", "lang")
-    else:
-        items = list(data)
-        if items and all(isinstance(item, str | Path) for item in items):
-            return tuple(map(str, items))
-        rows, names = items, (config.text_column, config.lang_column)
-    lines = (
-        {config.text_column: _clean(row[names[0]]), config.lang_column: _clean(row[names[1]])} for row in rows
-    )
-    path = folder / "rows.jsonl"
-    path.write_bytes(msgspec.json.Encoder().encode_lines(lines))
-    return (str(path),)
-
-
-def _clean(value: Any) -> str:
-    return str(value).encode("utf-8", "replace").decode()
+def _by_language(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (text, language) of ``{language: [texts]}``."""
+    for lang, texts in data.items():
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise ConfigError(
+                f"the texts of {lang!r} are {shape_name(texts)}, not a list of texts",
+                hint='write {"en": ["a text", ...], ...}',
+            )
+        yield from ((text, lang) for text in texts)
 
 
 def load_default() -> LangidModel:
@@ -116,13 +112,13 @@ class PredictShard:
 
 def predict_files(
     model: LangidModel,
-    inputs: Sequence[str],
+    inputs: str | Path | Sequence[str | Path],
     *,
     input_format: str = "auto",
     column: str = "text",
     top: int = 1,
     min_confidence: float = 0.0,
-    workers: str = "auto",
+    workers: int | str = "auto",
 ) -> Iterator[tuple[str, Prediction]]:
     """Yield (text, Prediction) for every row of the files, in order, shards in parallel."""
     corpus = open_corpus(inputs, format=input_format, cell_bytes=CELL_BYTES)
@@ -132,7 +128,7 @@ def predict_files(
             yield text, Prediction(label, confidence, tuple((name, share) for name, share in ranking))
 
 
-def _map(task: Any, corpus: Corpus, state: Any, workers: str) -> Iterator[Any]:
+def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:
     job = get_job("langid")
     plan = Plan("langid", job.version, 0, "", corpus.digest, corpus.names, corpus.shards())
     with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
@@ -165,18 +161,18 @@ class EvaluateShard:
 
 def evaluate_files(
     model: LangidModel,
-    inputs: Sequence[str],
+    inputs: str | Path | Sequence[str | Path],
     *,
     input_format: str = "auto",
     text_column: str = "text",
     lang_column: str = "lang",
-    workers: str = "auto",
+    workers: int | str = "auto",
 ) -> dict[str, Any]:
     """Measure a model on labelled rows; languages it does not know are counted, outside the measures.
 
     Macro measures are over the languages that occur, as a label or as an answer: of a model's others nothing is known.
     """
-    sources = open_sources(inputs, (), input_format=input_format)
+    sources = open_sources(as_paths(inputs) or (), (), input_format=input_format)
     task = EvaluateShard(text_column, lang_column)
     parts = list(_map(task, sources.corpus, (sources, model), workers))
     number = {name: i for i, name in enumerate(model.languages)}

@@ -34,7 +34,14 @@ class LmConfig:
     """What to train, on what, and how long."""
 
     inputs: tuple[str, ...] = option(
-        (), help="text files, a store of tokens build, or .bin files of nanoGPT", location=True
+        (),
+        help="text, JSON lines, CSV or Parquet files, a store of tokens build, or .bin files of nanoGPT",
+        location=True,
+    )
+    text_column: str = option(
+        "text",
+        help="column that holds the text, for JSON lines, CSV and Parquet",
+        location=True,  # what is read with it is in the digest of the input
     )
     preset: Literal["shakespeare-char", "tiny", "small"] = option(
         "shakespeare-char", help="sizes to start from"

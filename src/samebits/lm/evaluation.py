@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import ConfigError, InputError
 from samebits.lm.model.language_model import LanguageModel
-from samebits.lm.text.sources import Tokens, open_source, read_text
+from samebits.lm.text.plain_text import open_text, read_text
+from samebits.lm.text.sources import Tokens, open_source
 from samebits.lm.training.batches import VAL_ROWS, Batches
 
 __all__ = ["Evaluation", "evaluate", "evaluate_ids", "open_ids"]
@@ -66,7 +66,7 @@ def open_ids(
             )
         tokens, per_token = source.load(), source.bytes_per_token
     else:
-        corpus = open_corpus(inputs, format="txt")
+        corpus = open_text(inputs)
         text = read_text(corpus, vocabulary.kind)
         ids = vocabulary.encode(text, name=", ".join(corpus.names), unknown=unknown)
         per_token = len(text.encode("utf-8", "surrogateescape")) / max(1, len(ids))

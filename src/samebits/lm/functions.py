@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from samebits import api
 from samebits.core.config import make_config
 from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
+from samebits.data.inputs.memory import as_inputs
 from samebits.lm.config import LmConfig
 from samebits.lm.model.language_model import LanguageModel
 
@@ -17,7 +18,7 @@ __all__ = ["train"]
 
 
 def train(
-    data: str | Path | Sequence[str | Path],
+    data: Any,
     *,
     output: str | Path,
     options: RunOptions | None = None,
@@ -27,17 +28,19 @@ def train(
     """Train a model into a folder, or continue an interrupted run of the same settings.
 
     Args:
-        data: Text files, a store of the ``tokens`` job, or .bin files of nanoGPT.
+        data: One path or several (text, CSV, JSON lines, Parquet, a store of the ``tokens`` job, .bin files of nanoGPT); a
+            data frame, Arrow table or data set with a text column; ``{"text": [...]}``.
         output: The folder to make.
-        options: How to compute it, e.g. ``RunOptions(workers="2")``; never changes the weights.
+        options: How to compute it, e.g. ``RunOptions(workers=2)``; never changes the weights.
         observer: Told of every event.
         settings: Fields of ``LmConfig``: ``preset``, ``depth``, ``steps``, ``optimizer``, ``seed``, ...
 
     Raises:
         SamebitsError: one of its subclasses; checkpoints are kept for the next call.
     """
-    inputs = [data] if isinstance(data, str | Path) else list(data)
-    config = make_config(LmConfig, {"inputs": [str(item) for item in inputs], **settings})
+    config = make_config(LmConfig, settings)
     api.refuse_ranks("lm.train", "lm", options)
-    api.run("lm", config, output=output, options=options, observer=observer)
+    with as_inputs(data, {config.text_column: "text_column"}) as inputs:
+        config = dataclasses.replace(config, inputs=inputs)
+        api.run("lm", config, output=output, options=options, observer=observer)
     return LanguageModel.load(output)

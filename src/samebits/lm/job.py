@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from samebits.core import clock
+from samebits.core.columns import missing_columns_named
 from samebits.core.config import config_digest
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, ShardTable
@@ -53,9 +54,14 @@ def prepare(config: LmConfig) -> tuple[TokenSource, Recipe]:
     need_torch(config)
     if not config.inputs:
         raise ConfigError("no input", hint="give a text, a token store or .bin files")
-    source = open_source(
-        config.inputs, level=config.level, val_ratio=config.val_ratio, vocab_size=config.vocab_size
-    )
+    with missing_columns_named(config):
+        source = open_source(
+            config.inputs,
+            level=config.level,
+            val_ratio=config.val_ratio,
+            vocab_size=config.vocab_size,
+            text_column=config.text_column,
+        )
     recipe = resolve(config, source.vocabulary.size)
     tokens = source.load()
     check_lengths(source, tokens, block=recipe.arch.block, need_val=config.val_ratio > 0)

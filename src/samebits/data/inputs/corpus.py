@@ -134,7 +134,7 @@ class Corpus:
 
 
 def open_corpus(
-    inputs: Sequence[str],
+    inputs: str | Path | Sequence[str | Path],
     *,
     format: str = "auto",  # noqa: A002  # the flag's own name
     cell_bytes: int = CELL_BYTES,

@@ -51,14 +51,15 @@ class Listing(NamedTuple):
     notes: list[str]
 
 
-def list_inputs(inputs: Sequence[str], *, format_name: str = "auto") -> Listing:
+def list_inputs(inputs: str | Path | Sequence[str | Path], *, format_name: str = "auto") -> Listing:
     """Find every file the arguments mean.
 
     Raises:
         ConfigError: No arguments, or an unknown format.
         InputError: An argument that is missing, unreadable, of an unknown format or without usable files.
     """
-    if not inputs:
+    arguments = [os.fspath(item) for item in ([inputs] if isinstance(inputs, str | Path) else inputs)]
+    if not arguments:
         raise ConfigError(
             "no inputs were given", hint="name files, folders or globs, or - for standard input"
         )
@@ -66,11 +67,11 @@ def list_inputs(inputs: Sequence[str], *, format_name: str = "auto") -> Listing:
         raise ConfigError(
             f"unknown format {format_name!r}", hint=did_you_mean(format_name, ("auto", *FORMATS))
         )
-    if list(inputs).count("-") > 1:
+    if arguments.count("-") > 1:
         raise ConfigError("standard input can be read once", hint="give - only once")
     listing = Listing([], [])
-    remote = _fetch([argument for argument in inputs if "://" in argument])
-    for argument in inputs:
+    remote = _fetch([argument for argument in arguments if "://" in argument])
+    for argument in arguments:
         if argument in remote:
             _add_many(listing, argument, format_name, iter(remote[argument]))
         else:

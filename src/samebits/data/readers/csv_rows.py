@@ -125,7 +125,9 @@ class CsvParser:
                 found = header.count(name)
                 what = f"{found} columns" if found else "no column"
                 hint = "" if found else did_you_mean(name, header)
-                raise InputError(f"{what} {name!r} in the header", path=origin, hint=hint)
+                raise InputError(
+                    f"{what} {name!r} in the header", path=origin, hint=hint, column="" if found else name
+                )
             column_of[header.index(name)] = number
         return cls(columns, column_of, delimiter, max_line_bytes)
 

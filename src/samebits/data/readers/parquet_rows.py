@@ -107,7 +107,7 @@ def _check_columns(schema: Any, columns: Sequence[str], *, origin: str) -> None:
         if found != 1:
             what = f"{found} columns" if found else "no column"
             hint = "" if found else did_you_mean(name, schema.names)
-            raise InputError(f"{what} {name!r}", path=origin, hint=hint)
+            raise InputError(f"{what} {name!r}", path=origin, hint=hint, column="" if found else name)
         kind = schema.field(name).type
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not (

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data.inputs.memory import text_batches
 from samebits.data.readers.rows import TextColumn
 from samebits.kernels.langid.encode import encode_rows
 from samebits.kernels.langid.features import features_of
@@ -27,7 +28,7 @@ from samebits.kernels.langid.words import Vocabulary
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.constants import NUM_GROUPS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, powers_of_two
-from samebits.langid.model.model_files import ModelFiles, read_model
+from samebits.langid.model.model_files import ModelFiles, read_model, save_model
 from samebits.langid.tables import load_tables, script_number
 from samebits.langid.training.backoff import blocks
 
@@ -69,6 +70,14 @@ class LangidModel:
     def load(cls, folder: str | Path) -> LangidModel:
         """Read a model that ``langid train``, ``merge`` or ``import`` wrote; every file is checked."""
         return cls(read_model(folder))
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model to a folder that ``load`` reads: what predicts, without the reports of its training."""
+        save_model(self.files, folder, overwrite=overwrite)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the arrays alone; look-up tables are made again where they are needed."""
+        return {"files": self.files}
 
     @property
     def languages(self) -> list[str]:
@@ -254,9 +263,8 @@ def _best(
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    remaining = iter(texts)
-    while batch := list(islice(remaining, TEXTS_PER_BLOCK)):
-        yield batch
+    """Texts in blocks: of a list, a column of pandas, polars or Arrow, a generator; None and NaN are empty texts."""
+    return text_batches(texts, size=TEXTS_PER_BLOCK)
 
 
 def column_of(texts: Sequence[str]) -> TextColumn:

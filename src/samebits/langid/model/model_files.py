@@ -7,13 +7,16 @@ merge, export and overlap need). Backoff models also have ``keys.npy``, ``key_si
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.artifact import Artifact, ArtifactWriter, open_artifact
+from samebits.core.plan import Plan, ShardTable
+from samebits.data.artifact import Artifact, ArtifactWriter, check_output, open_artifact
+from samebits.data.bad_rows import BadRows
 from samebits.errors import ArtifactCorrupt, InputError
 from samebits.langid.constants import CONSTANTS, NUM_GROUPS, TEMPERATURE_SHIFT
 from samebits.langid.tables import unicode_version
@@ -22,7 +25,7 @@ from samebits.langid.training.tasks import WordCounts
 if TYPE_CHECKING:
     from samebits.langid.model.features import Features
 
-__all__ = ["JOBS", "ModelFiles", "read_model", "write_model"]
+__all__ = ["JOBS", "ModelFiles", "read_model", "save_model", "write_model"]
 
 FORMAT = "langid.v1"
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
@@ -74,6 +77,24 @@ def write_model(
         out.write_array("value_languages.npy", features.languages)
         out.write_array("values.npy", features.values)
         out.write_array("floors.npy", features.floors)
+
+
+def save_model(files: ModelFiles, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write a loaded model as an artifact: what predicts, without the reports of its training.
+
+    Raises:
+        OutputExists: the folder is there already.
+    """
+    output = Path(folder)
+    check_output(output, overwrite=overwrite)
+    out = ArtifactWriter(output, BadRows())
+    with closing(out):
+        write_model(
+            out, files.mode, files.languages, files.words, files.word_stops, files.counted, files.features
+        )
+        nothing = ShardTable.from_ranges(source=[], start=[], stop=[])
+        plan = Plan("langid_import", 1, 0, "", files.digest, (), nothing)
+        out.commit(plan, {"script": files.script}, finish=lambda folder, digest: None)
 
 
 def _used(

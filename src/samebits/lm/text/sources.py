@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from samebits.core.digest import digest_of, digest_of_file
 from samebits.data.artifact import open_artifact
-from samebits.data.inputs.corpus import Corpus, open_corpus
-from samebits.data.readers.streams import BrokenStream, decompressed
 from samebits.data.token_store import TokenStore
 from samebits.errors import InputError
+from samebits.lm.text.plain_text import open_text, read_text, text_digest
 from samebits.lm.text.token_text import open_token_text
 from samebits.lm.text.vocab import Vocabulary, learn_chars
 
-__all__ = ["TokenSource", "Tokens", "open_source", "read_text"]
+__all__ = ["TokenSource", "Tokens", "open_source"]
 
 BIN_DTYPE = np.dtype("<u2")  # what nanoGPT writes
 SCAN = 1 << 24  # ids looked at in one go
@@ -53,6 +52,7 @@ class TokenSource:
         bytes_per_token: Mean length of a token in the text; 0 where nobody knows.
         tokenizer: Content of the tokenizer file of a store.
         notes: Sentences for the user.
+        column: Which column of tables holds the text.
     """
 
     kind: Literal["text", "store", "bin"]
@@ -64,11 +64,12 @@ class TokenSource:
     bytes_per_token: float = 0.0
     tokenizer: bytes = b""
     notes: tuple[str, ...] = ()
+    column: str = "text"
 
     def load(self) -> Tokens:
         """Open the tokens."""
         if self.kind == "text":
-            text = read_text(self.place, self.vocabulary.kind)
+            text = read_text(self.place, self.vocabulary.kind, self.column)
             return _cut(_smallest(self.vocabulary.encode(text), self.vocabulary.size), self.val_ratio)
         if self.kind == "bin":
             train, val = (_map_bin(path) if path else None for path in self.place)
@@ -87,7 +88,12 @@ def _cut(ids: NDArray[Any], val_ratio: float) -> Tokens:
 
 
 def open_source(
-    inputs: Sequence[str], *, level: str = "char", val_ratio: float = 0.1, vocab_size: int = 0
+    inputs: Sequence[str],
+    *,
+    level: str = "char",
+    val_ratio: float = 0.1,
+    vocab_size: int = 0,
+    text_column: str = "text",
 ) -> TokenSource:
     """Find out what the inputs are and open them.
 
@@ -104,36 +110,12 @@ def open_source(
         return _open_bin(
             (Path(inputs[0]), Path(inputs[1]) if len(inputs) == 2 else None), val_ratio, vocab_size
         )
-    return _open_text(inputs, level, val_ratio)
+    return _open_text(inputs, level, val_ratio, text_column)
 
 
-def read_text(corpus: Corpus, kind: str) -> str:
-    """Return all text of a corpus; bytes that are no UTF-8 are an error at the level of characters."""
-    pieces = []
-    for source in corpus.sources:
-        with source.open() as file:
-            if source.compression:
-                try:
-                    data = b"".join(decompressed(file, source.compression))
-                except BrokenStream as error:
-                    raise InputError(f"cannot be decompressed: {error}", path=source.origin) from None
-            else:
-                data = file.read(0, source.size).tobytes()
-        try:
-            pieces.append(data.decode("utf-8", "surrogateescape" if kind == "byte" else "strict"))
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"not UTF-8: {error.reason}",
-                path=source.origin,
-                offset=error.start,
-                hint="convert it (samebits charset convert), or train on --level byte",
-            ) from None
-    return "".join(pieces)
-
-
-def _open_text(inputs: Sequence[str], level: str, val_ratio: float) -> TokenSource:
-    corpus = open_corpus(inputs, format="txt")
-    text = read_text(corpus, level)
+def _open_text(inputs: Sequence[str], level: str, val_ratio: float, column: str) -> TokenSource:
+    corpus = open_text(inputs)
+    text = read_text(corpus, level, column)
     vocabulary = Vocabulary("byte", 256) if level == "byte" else learn_chars(text)
     num_bytes = len(text.encode("utf-8", "surrogateescape"))
     num_tokens = num_bytes if level == "byte" else len(text)
@@ -144,9 +126,16 @@ def _open_text(inputs: Sequence[str], level: str, val_ratio: float) -> TokenSour
             hint="give a longer text",
         )
     notes = tuple(note for note in corpus.notes if "cannot be cut" not in note)
-    per_token = num_bytes / num_tokens
     return TokenSource(
-        "text", corpus, vocabulary, val_ratio, corpus.digest, corpus.names, per_token, notes=notes
+        "text",
+        corpus,
+        vocabulary,
+        val_ratio,
+        text_digest(corpus, column),
+        corpus.names,
+        num_bytes / num_tokens,
+        notes=notes,
+        column=column,
     )
 
 
