@@ -11,11 +11,9 @@ with tempfile.TemporaryDirectory() as scratch:
     book = Path(scratch) / "book.txt"
     book.write_text(TEXT, encoding="utf-8")
     config = samebits.CountConfig(inputs=(str(book),), top=3)
-    one = samebits.run(
-        "count", config, output=Path(scratch) / "one", options=samebits.RunOptions(workers="1")
-    )
+    one = samebits.run("count", config, output=Path(scratch) / "one", options=samebits.RunOptions(workers=1))
     three = samebits.run(
-        "count", config, output=Path(scratch) / "three", options=samebits.RunOptions(workers="3")
+        "count", config, output=Path(scratch) / "three", options=samebits.RunOptions(workers=3)
     )
     samebits.compare(Path(scratch) / "one", Path(scratch) / "three")
     assert one.artifact_digest == three.artifact_digest

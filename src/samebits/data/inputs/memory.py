@@ -163,9 +163,8 @@ def text_batches(data: Any, column: str | None = None, *, size: int = 4096) -> I
     if column is None and (isinstance(data, Mapping) or has_columns(data)):
         raise _which_column(data)
     if column is not None or is_table(data):
-        values = iter(
-            value for batch in column_batches(data, {column or "text": "column"}) for value in batch[0]
-        )
+        batches = column_batches(data, {column or "text": "column"})
+        values: Iterator[Any] = chain.from_iterable(batch[0] for batch in batches)
     else:
         values = iter(data)
     while batch := list(islice(values, size)):
