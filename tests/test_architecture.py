@@ -44,6 +44,15 @@ ALLOWED = {
     "bench": {"checks", "api", "jobs", "executors", "data", "core", "machine", "errors"},
     "progress": {"core", "machine"},
     "report": {"data", "core", "errors"},
+    "serve": {
+        "report",
+        *JOB_ROOMS,
+        "data",
+        "kernels",
+        "core",
+        "machine",
+        "errors",
+    },  # models by their public modules
 }
 # module -> the only rooms (or files) that may import it
 ONLY_IN = {
@@ -54,6 +63,9 @@ ONLY_IN = {
     "rich": ("cli/",),
     "click": ("cli/", *(f"{room}/command" for room in JOB_ROOMS)),
     "pickle": ("executors/",),
+    "starlette": ("serve/",),
+    "uvicorn": ("serve/",),
+    "jinja2": ("serve/",),
     "random": ("bench/langid_data.py",),  # rows of another harness, which draws from it
 }
 CALLS_ONLY_IN_CLI = {"print", "exit", "quit", "input"}

@@ -25,6 +25,7 @@ FIRST_RATE_SECONDS = 0.5  # a rate measured over less is noise
 BAR_WIDTH = 20
 CLEAR = "\r\x1b[2K"
 LOSSES = ("loss", "val_loss")
+NOT_SAID = (*LOSSES, "lr")  # a learning rate is for curves
 
 
 class Progress(Protocol):
@@ -91,7 +92,7 @@ class _Stage:
             shown = show_size(rate) if self.unit == "bytes" else f"{rate:,.0f} {self.unit}"
             # The time left goes by all that has passed, validations too: it does not jump after each of them.
             said += [f"{show_time((self.num_units - self.units_done) / rate)} left", f"{shown}/s"]
-        others = {name: value for name, value in self.metrics.items() if value and name not in LOSSES}
+        others = {name: value for name, value in self.metrics.items() if value and name not in NOT_SAID}
         said += [f"{value:g} {name.replace('_', ' ')}" for name, value in others.items()]
         return [*said, f"{show_size(self._memory_now())} memory"]
 

@@ -47,6 +47,10 @@ COMMANDS = {
     ),
     "plan": ("samebits.cli.commands.plan:command", "show what a job would do, and the digest of that plan"),
     "verify": ("samebits.cli.commands.verify:command", "check an artifact, compare two, or run shards again"),
+    "serve": (
+        "samebits.cli.commands.serve:command",
+        "watch runs in a web page, compare them, try the models",
+    ),
     "report": (
         "samebits.cli.commands.report:command",
         "make one page with pictures from runs and measurements",

@@ -1,11 +1,14 @@
 """Events as JSON lines beside the record: the timeline of a run, for the report and for ``verify --rerun``.
 
-Written as they come, because a run of a million shards should not hold a million events in memory.
+Written as they come, because a run of a million shards should not hold a million events in memory, and handed to the
+system at once unless they come thick and fast, because somebody may be watching (``samebits serve``). When an interrupted
+run goes on, the events of the attempts before are kept in ``events.earlier.jsonl`` for as long as the journal is.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,13 @@ from samebits.core.events import Event
 from samebits.data.files import writing
 from samebits.machine.memory import memory_of_all
 
-__all__ = ["EventLog", "event_line"]
+__all__ = ["EARLIER", "EventLog", "event_line"]
+
+EARLIER = "events.earlier.jsonl"
 
 # Looking at the children takes about a millisecond: rare enough to cost nothing, often enough for a picture.
 SAMPLE_SECONDS = 0.25
+FLUSHES_PER_SAMPLE = 20  # 80 a second at most, of 5 microseconds each
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -41,7 +47,9 @@ class EventLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._next_sample = clock.seconds()
+        self._flushes_left = FLUSHES_PER_SAMPLE
         with writing(path):
+            _keep_earlier(path)
             self._file = path.open("wb")
 
     def __call__(self, event: Event) -> None:
@@ -51,6 +59,10 @@ class EventLog:
             if clock.seconds() >= self._next_sample:
                 self._file.write(_memory_line())
                 self._next_sample = clock.seconds() + SAMPLE_SECONDS
+                self._flushes_left = FLUSHES_PER_SAMPLE
+            if self._flushes_left:
+                self._flushes_left -= 1
+                self._file.flush()
 
     def move_to(self, path: Path) -> None:
         """End the log and put the file where it belongs."""
@@ -64,3 +76,10 @@ class EventLog:
             self._file.close()
         except OSError:
             return
+
+
+def _keep_earlier(path: Path) -> None:
+    """Append what an interrupted attempt left to the log of the attempts before it."""
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as left, path.with_name(EARLIER).open("ab") as kept:
+            shutil.copyfileobj(left, kept)

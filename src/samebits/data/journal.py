@@ -5,6 +5,7 @@
 ``log.jsonl``   one line a part: stage, shard, place in ``parts.bin``, digest; each line ends with its own checksum
 ``lock``        held by the run
 ``checkpoints`` of a job that trains, made and read by ``lockstep``; for resume and clean-up they are finished work too
+``events.jsonl`` what the run tells; ``events.earlier.jsonl`` what its interrupted attempts told
 ``spool``       large parts on their way from the workers of a cluster; what a killed run leaves there is of no use
 ``done``        the output is about to be put in its place; with an output there, nothing here is needed any more
 
@@ -32,6 +33,7 @@ from samebits.core import clock
 from samebits.core.codec import decode, encode_pieces
 from samebits.core.digest import canonical_json
 from samebits.core.plan import Plan
+from samebits.data.event_log import EARLIER
 from samebits.data.files import remove_tree, write_atomic, writing
 from samebits.data.lock import OutputLock
 from samebits.errors import OutputBusy, OutputFailed, PlanMismatch
@@ -102,7 +104,7 @@ class Journal:
         return len(self._entries)
 
     def _forget(self) -> None:
-        for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl"):
+        for name in ("plan.json", "parts.bin", "log.jsonl", "bad_rows.jsonl", "events.jsonl", EARLIER):
             with writing(self.folder):
                 (self.folder / name).unlink(missing_ok=True)
         remove_tree(checkpoint_folder(self.folder))

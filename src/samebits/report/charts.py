@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-__all__ = ["Bar", "Line", "Span", "bar_chart", "heat_map", "line_chart", "timeline"]
+__all__ = ["Bar", "Frame", "Line", "Span", "bar_chart", "heat_map", "line_chart", "timeline"]
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 34
@@ -26,6 +26,29 @@ class Line:
     name: str
     points: Sequence[tuple[float, float]]
     dots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The ranges that a line chart shows; one that stays lets points be added to a chart without drawing it again."""
+
+    x_low: float
+    x_high: float
+    y_low: float
+    y_high: float
+
+    def path(self, points: Sequence[tuple[float, float]]) -> str:
+        """Return points as an SVG polyline has them."""
+        return " ".join(f"{_n(x)},{_n(y)}" for x, y in self.place(points))
+
+    def place(self, points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return where points lie on the chart."""
+        x_scale = (WIDTH - LEFT - RIGHT) / ((self.x_high - self.x_low) or 1)
+        y_scale = (HEIGHT - TOP - BOTTOM) / ((self.y_high - self.y_low) or 1)
+        return [
+            (LEFT + (x - self.x_low) * x_scale, HEIGHT - BOTTOM - (y - self.y_low) * y_scale)
+            for x, y in points
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +114,15 @@ def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def line_chart(
-    title: str, lines: Sequence[Line], *, x_label: str, y_label: str, from_zero: bool = False
+    title: str,
+    lines: Sequence[Line],
+    *,
+    x_label: str,
+    y_label: str,
+    from_zero: bool = False,
+    frame: Frame | None = None,
 ) -> Markup:
-    """Draw series over a common axis; points that are not finite are left out."""
+    """Draw series over a common axis; points that are not finite are left out. The frame is theirs if none is given."""
     cleaned = [
         Line(line.name, [(x, y) for x, y in line.points if math.isfinite(x) and math.isfinite(y)], line.dots)
         for line in lines
@@ -101,27 +130,33 @@ def line_chart(
     drawn = [Line(line.name, _thinned(line.points), line.dots) for line in cleaned if line.points]
     if not drawn:
         return Markup("")
-    xs = [x for line in drawn for x, _ in line.points]
-    ys = [y for line in drawn for _, y in line.points] + ([0.0] if from_zero else [])
-    x_low, x_high, y_low, y_high = min(xs), max(xs), min(ys), max(ys)
-    y_high = y_high if y_high > y_low else y_low + 1
-    x_scale = (WIDTH - LEFT - RIGHT) / ((x_high - x_low) or 1)
-    y_scale = (HEIGHT - TOP - BOTTOM) / (y_high - y_low)
+    frame = frame or _frame_of(drawn, from_zero=from_zero)
+    body = _axes(frame, x_label, y_label)
+    for number, line in enumerate(drawn):
+        body += _curve(frame.place(line.points), number % 6, line)
+    return _figure(title, WIDTH, HEIGHT, body) + _legend([line.name for line in drawn])
+
+
+def _frame_of(lines: Sequence[Line], *, from_zero: bool) -> Frame:
+    xs = [x for line in lines for x, _ in line.points]
+    ys = [y for line in lines for _, y in line.points] + ([0.0] if from_zero else [])
+    low, high = min(ys), max(ys)
+    return Frame(min(xs), max(xs), low, high if high > low else low + 1)
+
+
+def _axes(frame: Frame, x_label: str, y_label: str) -> Markup:
     body = Markup("")
-    for tick in _ticks(y_low, y_high):
-        y = HEIGHT - BOTTOM - (tick - y_low) * y_scale
+    for tick in _ticks(frame.y_low, frame.y_high):
+        y = frame.place([(frame.x_low, tick)])[0][1]
         body += Markup('<line class="grid" x1="{a}" x2="{b}" y1="{y}" y2="{y}"/>').format(
             a=LEFT, b=WIDTH - RIGHT, y=_n(y)
         )
         body += _text(LEFT - 6, y + 4, _label(tick), anchor="end")
-    for tick in _ticks(x_low, x_high):
-        body += _text(LEFT + (tick - x_low) * x_scale, HEIGHT - BOTTOM + 14, _label(tick), anchor="middle")
+    for tick in _ticks(frame.x_low, frame.x_high):
+        x = frame.place([(tick, frame.y_low)])[0][0]
+        body += _text(x, HEIGHT - BOTTOM + 14, _label(tick), anchor="middle")
     body += _text(WIDTH - RIGHT, HEIGHT - 4, x_label, anchor="end", kind="axis")
-    body += _text(4, TOP + 2, y_label, kind="axis")
-    for number, line in enumerate(drawn):
-        at = [(LEFT + (x - x_low) * x_scale, HEIGHT - BOTTOM - (y - y_low) * y_scale) for x, y in line.points]
-        body += _curve(at, number % 6, line)
-    return _figure(title, WIDTH, HEIGHT, body) + _legend([line.name for line in drawn])
+    return body + _text(4, TOP + 2, y_label, kind="axis")
 
 
 def _curve(at: Sequence[tuple[float, float]], number: int, line: Line) -> Markup:

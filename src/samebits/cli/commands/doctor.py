@@ -28,6 +28,7 @@ EXTRAS = {
     "dask": ("distributed", "tasks on a Dask cluster"),
     "ray": ("ray", "tasks on a Ray cluster"),
     "datasets": ("datasets", "token stores as Hugging Face data sets"),
+    "serve": ("starlette", "runs and models in a web page"),
 }
 SELF_TEST = (("serial", "1"), ("threads", "2"), ("threads", "3"), ("processes", "2"))
 

@@ -58,6 +58,7 @@ class TrainingTold:
 
     def _step(self, event: StepDone) -> None:
         self._tell(Metric("loss", event.loss))
+        self._tell(Metric("lr", event.lr))
         self._done(event.step, 1, event.seconds, resumed=False)
         if self._file is None:
             return

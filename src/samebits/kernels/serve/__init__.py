@@ -1,0 +1,1 @@
+"""What a page that watches runs reads: the log of events."""
