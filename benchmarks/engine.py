@@ -45,7 +45,15 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[
 
 def plan_of(shards: ShardTable) -> Plan:
     """Return a plan around shards."""
-    return Plan("engine", 1, 0, "none", "none", ("source",), shards)
+    return Plan(
+        job="engine",
+        version=1,
+        seed=0,
+        config_digest="none",
+        input_digest="none",
+        source_names=("source",),
+        shards=shards,
+    )
 
 
 def plan_seconds(num_shards: int) -> float:

@@ -47,14 +47,14 @@ class LongestJob:
         """Cut the corpus into small shards; 1000 bytes so that a small text has several."""
         corpus = open_corpus(config.inputs, cell_bytes=1000)
         return samebits.Plan(
-            self.name,
-            self.version,
-            0,
-            config_digest(config),
-            corpus.digest,
-            corpus.names,
-            corpus.shards(),
-            corpus,
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=corpus.digest,
+            source_names=corpus.names,
+            shards=corpus.shards(),
+            inputs=corpus,
         )
 
     def run(

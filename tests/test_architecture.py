@@ -123,6 +123,17 @@ def test_commands_are_imported_by_the_command_line_alone(path: Path) -> None:
 
 
 # a pipeline joins jobs and is none: its recipe is its config, running.py its run
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_jobs_do_not_see_where_they_run(path: Path) -> None:
+    if room_of(path) not in JOB_ROOMS or is_face(path):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "engine":
+            assert node.attr != "executor", f"{relative(path)}:{node.lineno} looks at the executor"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
+            assert node.value.attr != "place", f"{relative(path)}:{node.lineno} reads the place"
+
+
 @pytest.mark.parametrize("room", [room for room in JOB_ROOMS if room != "pipeline"])
 def test_every_job_room_has_the_same_floor_plan(room: str) -> None:
     missing = [name for name in FLOOR_PLAN if not (SRC / room / name).exists()]

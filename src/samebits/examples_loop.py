@@ -79,7 +79,15 @@ class _Mapping:
     def plan(self, config: Any) -> Plan:
         """Cut the examples, given by (number, shard size)."""
         num_examples, shard_size = config
-        return Plan(self.name, self.version, 0, "", "", ("examples",), cut([num_examples], shard_size))
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest="",
+            input_digest="",
+            source_names=("examples",),
+            shards=cut([num_examples], shard_size),
+        )
 
     def run(self, plan: Plan, config: Any, engine: Engine, out: Any) -> dict[str, Any]:
         """Never called: nothing is written."""

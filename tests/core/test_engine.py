@@ -229,7 +229,15 @@ def test_workers_are_halved_once_before_giving_up() -> None:
 
 
 def test_a_shard_that_always_kills_its_worker_is_named() -> None:
-    plan = Plan("j", 1, 0, "", "", ("corpus.txt",), SHARDS)
+    plan = Plan(
+        job="j",
+        version=1,
+        seed=0,
+        config_digest="",
+        input_digest="",
+        source_names=("corpus.txt",),
+        shards=SHARDS,
+    )
     engine = Engine(FailingExecutor({3: 99}), plan=plan)
     with pytest.raises(WorkerLost, match=r"shard 3 \(corpus.txt, 3..4\) lost its worker 4 times \(SIGKILL"):
         list(engine.map_ordered("s", Square(), SHARDS, state=0, unit="items"))

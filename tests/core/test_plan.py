@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from samebits.core.plan import Plan, Shard, ShardTable, cut
 
-PLAN = Plan("count", 1, 0, "c", "i", ("a.txt",), cut([10], 4))
+PLAN = Plan(
+    job="count",
+    version=1,
+    seed=0,
+    config_digest="c",
+    input_digest="i",
+    source_names=("a.txt",),
+    shards=cut([10], 4),
+)
 
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(1, 20))

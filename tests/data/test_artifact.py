@@ -26,7 +26,15 @@ from samebits.data.artifact import (
 from samebits.data.bad_rows import BadRows
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists, OutputFailed, SamebitsError
 
-PLAN = Plan("job", 1, 0, "config", "input", ("a",), cut([5], 1))
+PLAN = Plan(
+    job="job",
+    version=1,
+    seed=0,
+    config_digest="config",
+    input_digest="input",
+    source_names=("a",),
+    shards=cut([5], 1),
+)
 
 
 def nothing(folder: Path, digest: str) -> None:

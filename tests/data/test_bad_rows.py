@@ -14,7 +14,15 @@ from samebits.errors import ConfigError, TooManyBadRows
 @pytest.fixture
 def plan() -> Plan:
     shards = ShardTable.from_ranges(source=[0, 0, 1], start=[0, 10, 0], stop=[10, 20, 5])
-    return Plan("count", 1, 0, "", "", ("a.txt", "b.txt"), shards)
+    return Plan(
+        job="count",
+        version=1,
+        seed=0,
+        config_digest="",
+        input_digest="",
+        source_names=("a.txt", "b.txt"),
+        shards=shards,
+    )
 
 
 def bad(*lines: int, reason: str = "invalid UTF-8 at byte 0: 0xff") -> list[dict[str, Any]]:

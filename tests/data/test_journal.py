@@ -20,7 +20,15 @@ from samebits.core.plan import Plan, cut
 from samebits.data.journal import Journal, journal_folder
 from samebits.errors import PlanMismatch
 
-PLAN = Plan("job", 1, 0, "config", "input", ("a",), cut([5], 1))
+PLAN = Plan(
+    job="job",
+    version=1,
+    seed=0,
+    config_digest="config",
+    input_digest="input",
+    source_names=("a",),
+    shards=cut([5], 1),
+)
 PARTS: list[Any] = [{"n": i, "data": np.arange(50 + i)} for i in range(5)]
 
 

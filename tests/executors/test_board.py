@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from samebits.executors.liveness import IDLE, Board, Seat
+from samebits.executors.liveness import IDLE, LivenessBoard, Seat
 
 
 def dead_process() -> int:
@@ -19,7 +19,7 @@ def dead_process() -> int:
     return process.pid
 
 
-def put(board: Board, pid: int, index: int) -> Path:
+def put(board: LivenessBoard, pid: int, index: int) -> Path:
     path = board.folder / str(pid)
     path.write_bytes(index.to_bytes(8, "little", signed=True))
     return path
@@ -27,7 +27,7 @@ def put(board: Board, pid: int, index: int) -> Path:
 
 def test_the_driver_sees_what_a_worker_has_in_hand(tmp_path: Path) -> None:
     seat = Seat(tmp_path, run_folder=tmp_path, driver=os.getppid())
-    board = Board(tmp_path)
+    board = LivenessBoard(tmp_path)
     assert board.in_hand() == {}
     seat.take(2**40)
     assert board.in_hand() == {os.getpid(): 2**40}
@@ -38,11 +38,11 @@ def test_the_driver_sees_what_a_worker_has_in_hand(tmp_path: Path) -> None:
 
 def test_a_worker_that_has_only_just_come_in_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / str(dead_process())).touch()
-    assert Board(tmp_path).lost() == {}
+    assert LivenessBoard(tmp_path).lost() == {}
 
 
 def test_only_dead_workers_with_a_shard_in_hand_are_lost(tmp_path: Path) -> None:
-    board = Board(tmp_path)
+    board = LivenessBoard(tmp_path)
     idle, busy = dead_process(), dead_process()
     put(board, idle, IDLE)
     put(board, busy, 0)
@@ -51,7 +51,7 @@ def test_only_dead_workers_with_a_shard_in_hand_are_lost(tmp_path: Path) -> None
 
 
 def test_ticks_are_counted_since_the_last_pulse(tmp_path: Path) -> None:
-    board = Board(tmp_path)
+    board = LivenessBoard(tmp_path)
     path = put(board, 17, 1)
     os.utime(path, ns=(1, 1))
     assert [board.tick([17]) for _ in range(3)] == [{17: (0, True)}, {17: (1, True)}, {17: (2, True)}]
@@ -61,7 +61,7 @@ def test_ticks_are_counted_since_the_last_pulse(tmp_path: Path) -> None:
 
 def test_a_pulse_of_long_ago_is_no_reason_as_long_as_it_goes_on(tmp_path: Path) -> None:
     """After a suspended night, or when the clock is set, every pulse looks old."""
-    board = Board(tmp_path)
+    board = LivenessBoard(tmp_path)
     path = put(board, 17, 1)
     for beat in range(5):
         os.utime(path, ns=(beat, beat))
@@ -69,7 +69,7 @@ def test_a_pulse_of_long_ago_is_no_reason_as_long_as_it_goes_on(tmp_path: Path) 
 
 
 def test_a_process_without_a_seat_is_told_apart(tmp_path: Path) -> None:
-    board = Board(tmp_path)
+    board = LivenessBoard(tmp_path)
     assert [board.tick([17]) for _ in range(2)] == [{17: (0, False)}, {17: (1, False)}]
 
 

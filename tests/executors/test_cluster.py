@@ -31,7 +31,7 @@ SHARD = Shard(3, 0, 0, 1)
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> cluster.Order:
+def order(tmp_path: Path) -> cluster.WorkerOrders:
     return cluster.make_order(ExecutorOptions(spool=str(tmp_path / "spool")), None)
 
 
@@ -45,25 +45,25 @@ def _no_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_one_math_thread", lambda: None)  # it is for worker processes, and stays
 
 
-def answer(order: cluster.Order, task: Any, state: Any = None) -> bytes:
+def answer(order: cluster.WorkerOrders, task: Any, state: Any = None) -> bytes:
     sent, value = cluster.packed_state((order, task)), cluster.packed_state(state)
     return cluster.work(
         (order.token + "-task", lambda: sent), (order.token + "-state", lambda: value), SHARD, "w1"
     )
 
 
-def spooled(order: cluster.Order) -> list[Path]:
+def spooled(order: cluster.WorkerOrders) -> list[Path]:
     return list(Path(order.spool).glob(f"{order.token}-*"))
 
 
-def test_a_small_part_comes_inline(order: cluster.Order) -> None:
+def test_a_small_part_comes_inline(order: cluster.WorkerOrders) -> None:
     outcome = cluster.open_answer(answer(order, tasks.AddState(), "s"), SHARD)
     assert isinstance(outcome, Done)
     assert decode(outcome.part) == {"index": 3, "start": 0, "state": "s"}
     assert spooled(order) == []
 
 
-def test_a_large_part_is_a_file_beside_the_output_and_its_digest_is_checked(order: cluster.Order) -> None:
+def test_a_large_part_is_a_file_beside_the_output_and_its_digest_is_checked(order: cluster.WorkerOrders) -> None:
     data = answer(order, tasks.BigPart(300_000))
     assert len(data) < 2000
     (path,) = spooled(order)
@@ -73,7 +73,7 @@ def test_a_large_part_is_a_file_beside_the_output_and_its_digest_is_checked(orde
     assert not path.exists()
 
 
-def test_a_large_part_that_was_damaged_on_the_way_is_computed_again(order: cluster.Order) -> None:
+def test_a_large_part_that_was_damaged_on_the_way_is_computed_again(order: cluster.WorkerOrders) -> None:
     data = answer(order, tasks.BigPart(300_000))
     (path,) = spooled(order)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -83,7 +83,7 @@ def test_a_large_part_that_was_damaged_on_the_way_is_computed_again(order: clust
 
 
 def test_a_worker_that_does_not_see_the_spool_sends_the_part_itself(
-    order: cluster.Order, tmp_path: Path
+    order: cluster.WorkerOrders, tmp_path: Path
 ) -> None:
     elsewhere = replace(order, spool=str(tmp_path / "elsewhere"))
     outcome = cluster.open_answer(answer(elsewhere, tasks.BigPart(300_000)), SHARD)
@@ -91,7 +91,7 @@ def test_a_worker_that_does_not_see_the_spool_sends_the_part_itself(
     assert len(outcome.part) > 300_000
 
 
-def test_a_late_worker_with_another_version_fails_its_shard_with_the_right_name(order: cluster.Order) -> None:
+def test_a_late_worker_with_another_version_fails_its_shard_with_the_right_name(order: cluster.WorkerOrders) -> None:
     libraries = {**order.environment["libraries"], "numpy": "0.1"}
     other = replace(order, environment={**order.environment, "libraries": libraries})
     outcome = cluster.open_answer(answer(other, tasks.AddState()), SHARD)
@@ -101,14 +101,14 @@ def test_a_late_worker_with_another_version_fails_its_shard_with_the_right_name(
 
 
 @pytest.mark.parametrize("field", ["cpu", "simd"])
-def test_another_cpu_is_refused_for_floating_jobs_only(order: cluster.Order, field: str) -> None:
+def test_another_cpu_is_refused_for_floating_jobs_only(order: cluster.WorkerOrders, field: str) -> None:
     looks = {"w1": cluster.Look({**order.environment, field: "another"}, ())}
     cluster.check_looks(order, looks)
     with pytest.raises(EnvironmentMismatch, match=f"the worker w1 has {field} another"):
         cluster.check_looks(replace(order, floating=True), looks)
 
 
-def test_other_kernels_are_refused_on_the_same_architecture_only(order: cluster.Order) -> None:
+def test_other_kernels_are_refused_on_the_same_architecture_only(order: cluster.WorkerOrders) -> None:
     other = {**order.environment, "kernels": "0123"}
     with pytest.raises(EnvironmentMismatch, match="kernels 0123"):
         cluster.check_looks(order, {"w1": cluster.Look(other, ())})
@@ -116,7 +116,7 @@ def test_other_kernels_are_refused_on_the_same_architecture_only(order: cluster.
 
 
 def test_an_input_that_a_worker_cannot_see_is_named_with_the_worker(
-    order: cluster.Order, tmp_path: Path
+    order: cluster.WorkerOrders, tmp_path: Path
 ) -> None:
     there = tmp_path / "there.txt"
     there.write_text("abc")
@@ -130,7 +130,7 @@ def test_an_input_that_a_worker_cannot_see_is_named_with_the_worker(
         cluster.check_looks(order, {"w1": seen})
 
 
-def test_hands_tell_what_a_lost_worker_held(order: cluster.Order) -> None:
+def test_hands_tell_what_a_lost_worker_held(order: cluster.WorkerOrders) -> None:
     hands.take_up(order.spool, order.token, "w1", 7)
     assert hands.shards_in_hand(order.spool, lambda worker: worker == "w1") == {7}
     assert hands.shards_in_hand(order.spool, lambda worker: worker == "w2") is None

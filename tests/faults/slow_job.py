@@ -125,7 +125,13 @@ class SlowJob:
     def plan(self, config: SlowConfig) -> Plan:
         """One unit a shard."""
         return Plan(
-            self.name, self.version, 7, config_digest(config), "none", ("planted",), cut([config.shards], 1)
+            job=self.name,
+            version=self.version,
+            seed=7,
+            config_digest=config_digest(config),
+            input_digest="none",
+            source_names=("planted",),
+            shards=cut([config.shards], 1),
         )
 
     def run(self, plan: Plan, config: SlowConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

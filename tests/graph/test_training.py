@@ -192,9 +192,9 @@ def test_a_parser_learns_a_generated_treebank_and_writes_conllu_back(tmp_path: P
     model = GraphModel.load(tmp_path / "model")
     corpus = open_samples([str(tmp_path / "train.conllu")])
     (shard,) = shards_of(corpus, conllu=True)
-    from samebits.graph.parser.predict import PredictShard
+    from samebits.graph.parser.predict import PredictSentences
 
-    part = PredictShard("conllu")(shard, (corpus, model))
+    part = PredictSentences("conllu")(shard, (corpus, model))
     assert "".join(part["lines"]) == text  # every head and relation is right, every other byte is kept
 
 

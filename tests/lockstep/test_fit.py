@@ -140,7 +140,15 @@ class TrainJob:
     bytes_per_worker: int = 0
 
     def plan(self, config: TrainConfig) -> Plan:
-        return Plan(self.name, 1, config.seed, config_digest(config), "", ("steps",), cut([4], 1))
+        return Plan(
+            job=self.name,
+            version=1,
+            seed=config.seed,
+            config_digest=config_digest(config),
+            input_digest="",
+            source_names=("steps",),
+            shards=cut([4], 1),
+        )
 
     def run(self, plan: Plan, config: TrainConfig, engine: samebits.Engine, out: Any) -> dict[str, Any]:
         def tell(event: FitEvent) -> None:

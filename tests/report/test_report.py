@@ -167,7 +167,19 @@ def test_losses_and_samples_of_a_language_model_are_shown(tmp_path: Path) -> Non
     out.write_bytes("steps.jsonl", b"".join(json.dumps(step).encode() + b"\n" for step in steps))
     out.write_bytes("val.jsonl", json.dumps({"step": 10, "loss": (2.5).hex()}).encode() + b"\n")
     out.write_bytes("samples/final.txt", EVIL.encode())
-    out.commit(Plan("lm", 1, 0, "c", "i", (), cut([], 1)), {}, finish=lambda folder, digest: None)
+    out.commit(
+        Plan(
+            job="lm",
+            version=1,
+            seed=0,
+            config_digest="c",
+            input_digest="i",
+            source_names=(),
+            shards=cut([], 1),
+        ),
+        {},
+        finish=lambda folder, digest: None,
+    )
     page = make_page([tmp_path])
     assert "lm" in checked(page).ids
     assert "polyline" in page

@@ -159,14 +159,14 @@ class DecodeJob:
         corpus = open_corpus(config.inputs, format="txt", cell_bytes=WHOLE_FILE)
         model, digest = _model(config.model)
         return Plan(
-            self.name,
-            self.version,
-            0,
-            config_digest(config),
-            digest_of([corpus.digest, digest]),
-            corpus.names,
-            corpus.shards(),
-            (corpus, model),
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest_of([corpus.digest, digest]),
+            source_names=corpus.names,
+            shards=corpus.shards(),
+            inputs=(corpus, model),
         )
 
     def run(self, plan: Plan, config: DecodeConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

@@ -85,14 +85,14 @@ class CharsetJob:
             )
         content = [corpus.digest, [list(pair) for pair in pairs], book.identity]
         return Plan(
-            self.name,
-            self.version,
-            0,
-            config_digest(config),
-            digest_of(content),
-            slices.languages,
-            slices.shards,
-            (slices, pairs),
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest_of(content),
+            source_names=slices.languages,
+            shards=slices.shards,
+            inputs=(slices, pairs),
         )
 
     def run(self, plan: Plan, config: CharsetConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

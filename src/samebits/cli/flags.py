@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedOption
+from samebits.cli.sections import HOW, OTHER, OVERRIDE, PRINT, WHAT, SectionedOption
 from samebits.core.config import Setting, environment_layer, make_config, read_toml, settings_of
 from samebits.core.options import RunOptions
 from samebits.errors import ConfigError, did_you_mean
@@ -32,7 +32,13 @@ OPTIONS_TABLE = "run"
 def config_flags(cls: type, *, skip: Iterable[str] = ()) -> list[click.Parameter]:
     """Return one flag for each field that is no input."""
     kept = [setting for setting in settings_of(cls) if setting.name not in {"inputs", *skip}]
-    return [_flag(setting, HOW if setting.how else WHAT) for setting in kept]
+    return [_flag(setting, _section(setting)) for setting in kept]
+
+
+def _section(setting: Setting) -> str:
+    if setting.override:
+        return OVERRIDE
+    return HOW if setting.how else WHAT
 
 
 def run_flags() -> list[click.Parameter]:

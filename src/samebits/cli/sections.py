@@ -8,13 +8,23 @@ import click
 
 from samebits.errors import did_you_mean
 
-__all__ = ["HOW", "OTHER", "PRINT", "WHAT", "SectionedCommand", "SectionedGroup", "SectionedOption"]
+__all__ = [
+    "HOW",
+    "OTHER",
+    "OVERRIDE",
+    "PRINT",
+    "WHAT",
+    "SectionedCommand",
+    "SectionedGroup",
+    "SectionedOption",
+]
 
 WHAT = "What to compute (changes the result)"
 HOW = "How to compute it (never changes the result)"
+OVERRIDE = "Go on although the bits may change (the result says so)"
 PRINT = "What to print"
 OTHER = "Other"
-SECTIONS = (WHAT, HOW, PRINT, OTHER)
+SECTIONS = (WHAT, HOW, OVERRIDE, PRINT, OTHER)
 
 
 class SectionedOption(click.Option):

@@ -54,6 +54,7 @@ class Setting(NamedTuple):
     choices: tuple[str, ...]
     location: bool
     how: bool
+    override: bool
     optional: bool
     many: bool
     metavar: str
@@ -71,6 +72,7 @@ def option(
     short: str = "",
     location: bool = False,
     how: bool = False,
+    override: bool = False,
     metavar: str = "",
 ) -> Any:
     """Define a setting as a dataclass field.
@@ -81,9 +83,18 @@ def option(
         short: Short flag, e.g. ``"-w"``.
         location: True for paths: never digested, never in the artifact.
         how: True for what never changes the result, e.g. a batch size; never digested, never in the artifact.
+        override: True for what lets a run go on although its bits may change, e.g. on another CPU; never digested, but the
+            result says that it was used. It stands in a help section of its own.
         metavar: Placeholder in the help, e.g. ``"N|auto"``.
     """
-    extra = {"help": help, "short": short, "location": location, "how": how, "metavar": metavar}
+    extra = {
+        "help": help,
+        "short": short,
+        "location": location,
+        "how": how,
+        "override": override,
+        "metavar": metavar,
+    }
     return dataclasses.field(default=default, metadata={METADATA_KEY: extra})
 
 
@@ -221,7 +232,11 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def saved_fields(config: Any) -> dict[str, Any]:
     """Return what is digested and saved: every field that is no location and may change the result, tuples as lists."""
-    kept = [setting for setting in settings_of(type(config)) if not (setting.location or setting.how)]
+    kept = [
+        setting
+        for setting in settings_of(type(config))
+        if not (setting.location or setting.how or setting.override)
+    ]
     values = {setting.name: getattr(config, setting.name) for setting in kept}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

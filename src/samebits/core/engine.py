@@ -24,6 +24,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from samebits.core import clock
@@ -58,7 +59,7 @@ class Engine:
         retries: How often a shard is tried again after its worker was lost.
         recheck: Run every Nth shard twice and compare; 0 is off.
         stage_caps: Fewer workers for some stages.
-        place: For jobs that train: handed on to ``lockstep`` unread.
+        place: For jobs that train: handed on to ``lockstep``, which alone reads it.
     """
 
     executor: Executor
@@ -110,6 +111,17 @@ class Engine:
         if fan_in == 1:
             return fold_all(reducer, parts)
         return fold_all(reducer, _fold_groups(parts, reducer, fan_in))
+
+    @property
+    def tasks_in_memory(self) -> int:
+        """How many tasks run at once in the memory of this process; 1 where they run elsewhere."""
+        return self.executor.workers if self.executor.name == "threads" else 1
+
+    def scratch(self, output: Path) -> Path:
+        """Return a folder for what a training run keeps beside its checkpoints and as long as they."""
+        if self.place.folder is not None:
+            return self.place.folder / "scratch"
+        return output.with_name(output.name + ".scratch")
 
     def describe(self, shard: Shard) -> str:
         """Name a shard, with file and range when a plan is known."""

@@ -1,4 +1,4 @@
-"""Where a training run may work: made by the front door, handed on by a job unread.
+"""Where a training run may work: made by the front door, carried by the engine, read by lockstep alone.
 
 A job never sees RunOptions, so that nothing about where work runs can reach a result. A job that trains still has to say
 where its steps are computed; the engine carries this little port for it, and ``lockstep`` is the only reader::

@@ -103,7 +103,7 @@ def cut(sizes: Sequence[int] | NDArray[np.int64], cell: int) -> ShardTable:
     return ShardTable.from_ranges(source=source, start=start, stop=np.minimum(start + cell, size_of[source]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything that identifies a run's result.
 

@@ -68,14 +68,14 @@ class CountJob:
         """Cut the corpus on its byte grid."""
         corpus = open_corpus(config.inputs, format=config.input_format)
         return Plan(
-            self.name,
-            self.version,
-            0,
-            config_digest(config),
-            corpus.digest,
-            corpus.names,
-            corpus.shards(),
-            corpus,
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=corpus.digest,
+            source_names=corpus.names,
+            shards=corpus.shards(),
+            inputs=corpus,
         )
 
     def run(self, plan: Plan, config: CountConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

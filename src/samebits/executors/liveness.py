@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["IDLE", "Board", "Seat"]
+__all__ = ["IDLE", "LivenessBoard", "Seat"]
 
 PULSE_SECONDS = 1.0
 IDLE = -1
@@ -57,7 +57,7 @@ class Seat:
             os._exit(1)  # the driver is gone: nobody will ever take the result
 
 
-class Board:
+class LivenessBoard:
     """The driver's side of the board."""
 
     def __init__(self, folder: Path) -> None:

@@ -28,7 +28,7 @@ from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.errors import ConfigError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.liveness import IDLE, Board, Seat
+from samebits.executors.liveness import IDLE, LivenessBoard, Seat
 from samebits.executors.messages import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.worker import failed, run_shard
@@ -60,7 +60,7 @@ class ProcessesExecutor:
         self._folder = self._run_folder.path
         for name in ("board", "cores", "outcomes"):
             (self._folder / name).mkdir()
-        self._board = Board(self._folder / "board")
+        self._board = LivenessBoard(self._folder / "board")
         self._num_stored = 0
         self._sent: tuple[Task, str] | None = None  # the last task and where it is stored
         self._stalled: set[int] = set()

@@ -62,7 +62,7 @@ class TrainConfig:
         0, help="save a checkpoint every N steps too; one per minute is saved anyway", metavar="N", how=True
     )
     allow_environment_change: bool = option(
-        False, help="continue on another CPU or version, and mark the result as not exact", how=True
+        False, help="continue on another CPU or version, and mark the result as not exact", override=True
     )
 
     def __post_init__(self) -> None:

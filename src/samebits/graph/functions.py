@@ -142,6 +142,14 @@ def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | s
     if isinstance(workers, bool) or not (isinstance(workers, int) or workers == "auto"):
         raise ConfigError(f"workers is {workers!r}", hint='use a whole number from 1 up, or "auto"')
     job = get_job("graph")
-    plan = Plan("graph", job.version, 0, "", "", (stage,), shards)
+    plan = Plan(
+        job="graph",
+        version=job.version,
+        seed=0,
+        config_digest="",
+        input_digest="",
+        source_names=(stage,),
+        shards=shards,
+    )
     with api.open_executor(job, plan, RunOptions(workers=str(workers))) as (executor, _):
         yield from Engine(executor, plan=plan).map_ordered(stage, task, shards, state=state, unit=stage)

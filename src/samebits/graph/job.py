@@ -54,7 +54,16 @@ class GraphJob:
         inputs = GraphInputs(grid, loaded, against)
         digest = digest_of([loaded.digest, against.digest if against else ""])
         shards = cut_pairs(grid, config.budget)
-        return Plan(self.name, self.version, 0, config_digest(config), digest, ("pairs",), shards, inputs)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=("pairs",),
+            shards=shards,
+            inputs=inputs,
+        )
 
     def run(self, plan: Plan, config: GraphConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Compare every pair and write the matrices."""

@@ -17,7 +17,7 @@ from samebits.data.inputs.memory import as_paths
 from samebits.errors import ConfigError, InputError
 from samebits.graph.config import TrainConfig
 from samebits.graph.data import Graph
-from samebits.graph.parser.predict import PredictShard
+from samebits.graph.parser.predict import PredictSentences
 from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
@@ -89,12 +89,18 @@ def predict_files(
         )
     corpus, job = open_samples(inputs), get_job("graph_eval")
     plan = Plan(
-        "graph_predict", 1, 0, "", corpus.digest, corpus.names, shards_of(corpus, conllu=kind == "conllu")
+        job="graph_predict",
+        version=1,
+        seed=0,
+        config_digest="",
+        input_digest=corpus.digest,
+        source_names=corpus.names,
+        shards=shards_of(corpus, conllu=kind == "conllu"),
     )
     lines_before: dict[int, int] = {}
     with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
         engine = Engine(executor, plan=plan)
-        task = PredictShard(kind, decode)
+        task = PredictSentences(kind, decode)
         for shard, part in engine.map_ordered(
             "predict", task, plan.shards, state=(corpus, loaded), unit="bytes"
         ):

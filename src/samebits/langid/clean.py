@@ -132,7 +132,16 @@ class CleanJob:
         sources = open_sources(config.inputs, (), input_format=config.input_format)
         digest = digest_of([sources.digest, files.digest])
         names, state = sources.corpus.names, (sources, LangidModel(files))
-        return Plan(self.name, self.version, 0, config_digest(config), digest, names, sources.shards(), state)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=names,
+            shards=sources.shards(),
+            inputs=state,
+        )
 
     def run(self, plan: Plan, config: CleanConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Write kept rows and ledger in shard order."""

@@ -62,7 +62,16 @@ class MergeJob:
         digest = digest_of([model.digest for model in models])
         names = tuple(Path(folder).name for folder in config.inputs)
         tables = [WordTable.of(model) for model in models]
-        return Plan(self.name, self.version, 0, config_digest(config), digest, names, NOTHING, tables)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=names,
+            shards=NOTHING,
+            inputs=tables,
+        )
 
     def run(self, plan: Plan, config: MergeConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Add up and derive."""
@@ -91,7 +100,16 @@ class ImportJob:
         if not path.is_file():
             raise InputError("no such file", path=str(path))
         digest = digest_of_file(path)
-        return Plan(self.name, self.version, 0, config_digest(config), digest, (path.name,), NOTHING, path)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=(path.name,),
+            shards=NOTHING,
+            inputs=path,
+        )
 
     def run(self, plan: Plan, config: ImportConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Read and write."""

@@ -130,7 +130,15 @@ def predict_files(
 
 def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:
     job = get_job("langid")
-    plan = Plan("langid", job.version, 0, "", corpus.digest, corpus.names, corpus.shards())
+    plan = Plan(
+        job="langid",
+        version=job.version,
+        seed=0,
+        config_digest="",
+        input_digest=corpus.digest,
+        source_names=corpus.names,
+        shards=corpus.shards(),
+    )
     with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
         for _, part in Engine(executor, plan=plan).map_ordered(
             "predict", task, plan.shards, state=state, unit="bytes"

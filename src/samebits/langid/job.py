@@ -45,14 +45,14 @@ class LangidJob:
             digest = digest_of([digest, punkt_digest()])
         names = sources.corpus.names
         return Plan(
-            self.name,
-            self.version,
-            0,
-            config_digest(config),
-            digest,
-            names,
-            sources.shards(),
-            sources,
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=names,
+            shards=sources.shards(),
+            inputs=sources,
         )
 
     def run(self, plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

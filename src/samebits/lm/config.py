@@ -106,7 +106,7 @@ class LmConfig:
     )
     tensorboard: bool = option(True, help="write TensorBoard files to RUN.tb", how=True)
     allow_environment_change: bool = option(
-        False, help="continue on another CPU or version, and mark the result as not exact", how=True
+        False, help="continue on another CPU or version, and mark the result as not exact", override=True
     )
 
     def __post_init__(self) -> None:

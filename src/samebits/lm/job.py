@@ -89,7 +89,14 @@ class LmJob:
         )
         names, digest = source.names[:1] or ("data",), config_digest(config)
         return Plan(
-            self.name, self.version, config.seed, digest, source.digest, names, shards, (source, recipe)
+            job=self.name,
+            version=self.version,
+            seed=config.seed,
+            config_digest=digest,
+            input_digest=source.digest,
+            source_names=names,
+            shards=shards,
+            inputs=(source, recipe),
         )
 
     def run(self, plan: Plan, config: LmConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
@@ -98,7 +105,7 @@ class LmJob:
         from samebits.lockstep.parent.train import train
 
         source, recipe = plan.inputs
-        folder = _scratch(engine, out)
+        folder = engine.scratch(out.output)
         started = clock.seconds()
         tensorboard = out.output.with_name(out.output.name + ".tb") if config.tensorboard else None
         told = TrainingTold(
@@ -124,13 +131,6 @@ class LmJob:
         metrics = _write(config, source, recipe, result, folder, out)
         shutil.rmtree(folder, ignore_errors=True)
         return {**metrics, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
-
-
-def _scratch(engine: Engine, out: ArtifactWriter) -> Path:
-    """Return a folder for samples and compiled code that lives as long as the checkpoints."""
-    if engine.place.folder is not None:
-        return engine.place.folder / "lm"
-    return out.output.with_name(out.output.name + ".scratch")
 
 
 def _objective(config: LmConfig, source: TokenSource, recipe: Recipe, folder: Path) -> LmObjective:

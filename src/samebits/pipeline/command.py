@@ -16,7 +16,7 @@ from samebits.errors import OutputExists, SamebitsError
 
 if TYPE_CHECKING:
     from samebits.pipeline import PipelineResult, StageResult
-    from samebits.pipeline.recipe import Recipe
+    from samebits.pipeline.recipe import PipelineRecipe
 
 __all__ = ["group", "show_stage"]
 
@@ -75,7 +75,7 @@ def _init(path: str, *, overwrite: bool) -> None:
     click.echo(f"next: samebits pipeline plan {target}", err=True)
 
 
-def _load(values: dict[str, Any]) -> Recipe:
+def _load(values: dict[str, Any]) -> PipelineRecipe:
     from samebits import pipeline
 
     return pipeline.load(values["recipe"], output=values["output"], changes=values["changes"])

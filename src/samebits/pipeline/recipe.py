@@ -16,7 +16,7 @@ from typing import Any
 from samebits.core.config import Setting, make_config, read_toml, settings_of
 from samebits.errors import ConfigError, did_you_mean
 
-__all__ = ["COMMANDS", "Recipe", "StageSpec", "parse_recipe", "read_recipe", "with_settings"]
+__all__ = ["COMMANDS", "PipelineRecipe", "StageSpec", "parse_recipe", "read_recipe", "with_settings"]
 
 #: What the recipe calls a job (as on the command line) -> its name in the table of jobs.
 COMMANDS = {
@@ -57,7 +57,7 @@ class StageSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class PipelineRecipe:
     """All stages, each after the ones it needs.
 
     Attributes:
@@ -105,7 +105,7 @@ class Recipe:
         return str(beside) if is_path else value
 
 
-def read_recipe(path: Path, *, output: Path | None = None) -> Recipe:
+def read_recipe(path: Path, *, output: Path | None = None) -> PipelineRecipe:
     """Read a recipe file.
 
     Args:
@@ -119,7 +119,7 @@ def read_recipe(path: Path, *, output: Path | None = None) -> Recipe:
     return parse_recipe(read_toml(path), folder=path.resolve().parent, output=output)
 
 
-def parse_recipe(document: Mapping[str, Any], *, folder: Path, output: Path | None = None) -> Recipe:
+def parse_recipe(document: Mapping[str, Any], *, folder: Path, output: Path | None = None) -> PipelineRecipe:
     """Check a recipe and put its stages in order."""
     for key in document:
         if key not in ("output", "stage"):
@@ -131,7 +131,7 @@ def parse_recipe(document: Mapping[str, Any], *, folder: Path, output: Path | No
         raise ConfigError("the recipe has no stages", hint="'samebits pipeline init' writes an example")
     specs = {name: _stage(name, table, tables) for name, table in tables.items()}
     where = output if output is not None else folder / str(document.get("output", "run"))
-    return Recipe(folder, where, tuple(specs[name] for name in _ordered(specs)))
+    return PipelineRecipe(folder, where, tuple(specs[name] for name in _ordered(specs)))
 
 
 def _stage(name: str, table: Any, known: Iterable[str]) -> StageSpec:

@@ -27,7 +27,7 @@ from samebits.data.files import write_atomic
 from samebits.data.journal import journal_folder
 from samebits.errors import ArtifactCorrupt, OutputExists, PlanMismatch
 from samebits.jobs import get_job
-from samebits.pipeline.recipe import Recipe, StageSpec, parse_recipe, with_settings
+from samebits.pipeline.recipe import PipelineRecipe, StageSpec, parse_recipe, with_settings
 
 __all__ = ["PipelineResult", "StageOutlook", "StageResult", "load", "outlook", "run"]
 
@@ -75,7 +75,9 @@ class PipelineResult:
         return digest_of([[stage.name, stage.command, stage.digest] for stage in self.stages])
 
 
-def load(path: str | Path, *, output: str | Path | None = None, changes: Iterable[str] = ()) -> Recipe:
+def load(
+    path: str | Path, *, output: str | Path | None = None, changes: Iterable[str] = ()
+) -> PipelineRecipe:
     """Read a recipe file; ``changes`` are settings like ``model.steps=200``."""
     path = Path(path)
     document = with_settings(read_toml(path), changes)
@@ -83,7 +85,7 @@ def load(path: str | Path, *, output: str | Path | None = None, changes: Iterabl
     return parse_recipe(document, folder=path.resolve().parent, output=where)
 
 
-def outlook(recipe: Recipe) -> list[StageOutlook]:
+def outlook(recipe: PipelineRecipe) -> list[StageOutlook]:
     """Say what a run would do, without doing any of it."""
     found: list[StageOutlook] = []
     running: set[str] = set()
@@ -96,7 +98,7 @@ def outlook(recipe: Recipe) -> list[StageOutlook]:
 
 
 def run(
-    recipe: Recipe | str | Path,
+    recipe: PipelineRecipe | str | Path,
     *,
     options: RunOptions | None = None,
     observer: Observer = ignore,
@@ -113,7 +115,7 @@ def run(
     Raises:
         SamebitsError: of the stage that failed; the same call goes on where it stopped.
     """
-    recipe = recipe if isinstance(recipe, Recipe) else load(recipe)
+    recipe = recipe if isinstance(recipe, PipelineRecipe) else load(recipe)
     options = dataclasses.replace(options or RunOptions(), overwrite=True)
     for spec in recipe.stages:  # a mistake in the last stage is reported before hours of work on the first
         recipe.config_of(spec, get_job(spec.job).Config)
@@ -130,7 +132,7 @@ def run(
     return result
 
 
-def _look(recipe: Recipe, spec: StageSpec) -> Why:
+def _look(recipe: PipelineRecipe, spec: StageSpec) -> Why:
     """Plan a stage and compare the plan with the artifact that lies there."""
     folder, job = recipe.folder_of(spec.name), get_job(spec.job)
     if not (folder / "manifest.json").exists():
@@ -146,7 +148,9 @@ def _look(recipe: Recipe, spec: StageSpec) -> Why:
     return "unchanged" if same else "changed"
 
 
-def _run_stage(recipe: Recipe, spec: StageSpec, options: RunOptions, observer: Observer) -> StageResult:
+def _run_stage(
+    recipe: PipelineRecipe, spec: StageSpec, options: RunOptions, observer: Observer
+) -> StageResult:
     folder = recipe.folder_of(spec.name)
     if folder.exists() and not (folder / "manifest.json").exists():
         raise OutputExists(

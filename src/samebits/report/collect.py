@@ -14,11 +14,11 @@ from typing import Any
 from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import InputError, SamebitsError
 
-__all__ = ["Collection", "Run", "collect", "json_lines"]
+__all__ = ["Collection", "ReportedRun", "collect", "json_lines"]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReportedRun:
     """One finished run.
 
     Attributes:
@@ -55,13 +55,13 @@ class Run:
 class Collection:
     """Everything the page shows."""
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[ReportedRun] = field(default_factory=list)
     speedups: list[dict[str, Any]] = field(default_factory=list)
     benchmarks: list[dict[str, Any]] = field(default_factory=list)
     pipelines: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def of_job(self, *names: str) -> list[Run]:
+    def of_job(self, *names: str) -> list[ReportedRun]:
         """Return the runs of these jobs."""
         return [run for run in self.runs if run.job in names]
 
@@ -116,7 +116,7 @@ def _take_artifact(folder: Path, found: Collection, prefix: str) -> None:
         return
     events = folder / "events.jsonl"
     found.runs.append(
-        Run(
+        ReportedRun(
             prefix + folder.name,
             artifact,
             _read_object(folder / "record.json"),

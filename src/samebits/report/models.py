@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from samebits.report.charts import Line, image, line_chart
-from samebits.report.collect import Collection, Run
+from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, details, heading, paragraph, quote, table
 
 __all__ = ["graph_section", "lm_section"]
@@ -24,7 +24,7 @@ def lm_section(found: Collection) -> Section | None:
     return Section("lm", "Language model", body) if body else None
 
 
-def _facts(run: Run) -> str:
+def _facts(run: ReportedRun) -> str:
     about = run.metrics
     pieces = [f"{about[name]:,} {words}" for name, words in FACTS if isinstance(about.get(name), int)]
     if isinstance(about.get("val_loss"), float):
@@ -37,7 +37,7 @@ def _facts(run: Run) -> str:
 FACTS = (("parameters", "parameters"), ("steps", "steps"), ("tokens_seen", "tokens seen"))
 
 
-def _curves(run: Run) -> Markup:
+def _curves(run: ReportedRun) -> Markup:
     train = [
         (float(row["step"]) + 1, _float(row["loss"])) for row in run.lines("steps.jsonl") if "loss" in row
     ]
@@ -51,7 +51,7 @@ def _float(value: Any) -> float:
     return float.fromhex(value) if isinstance(value, str) else float(value)
 
 
-def _samples(run: Run) -> Markup:
+def _samples(run: ReportedRun) -> Markup:
     names = sorted(name for name in run.artifact.files if name.startswith("samples/"))
     steps = [name for name in names if name != "samples/final.txt"]
     body = Markup("")

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from samebits.core.units import show_size
-from samebits.report.collect import Collection, Run
+from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, bold, details, heading, join, paragraph, table
 
 __all__ = ["machine_section", "parity_section", "runs_section"]
@@ -66,7 +66,7 @@ def _digest(digest: str) -> Markup:
 
 def parity_section(found: Collection) -> Section | None:
     """Compare the runs that were asked to do the same with different workers."""
-    groups: dict[str, list[Run]] = {}
+    groups: dict[str, list[ReportedRun]] = {}
     for run in found.runs:
         groups.setdefault(str(run.record.get("plan_digest", "")), []).append(run)
     rows = []

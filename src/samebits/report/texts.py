@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from samebits.report.charts import Bar, bar_chart, heat_map
-from samebits.report.collect import Collection, Run
+from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, details, heading, paragraph, table
 
 __all__ = ["charset_section", "langid_section", "tokens_section"]
@@ -48,7 +48,7 @@ def _share(row: dict[str, Any]) -> float:
     return float(kept) if isinstance(kept, int | float) else 1.0
 
 
-def _decoded(run: Run) -> Markup:
+def _decoded(run: ReportedRun) -> Markup:
     files = run.lines("files.jsonl")
     counts = Counter(str(row.get("encoding") or "none") for row in files)
     bars = [Bar(name, float(count)) for name, count in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
@@ -79,7 +79,7 @@ def langid_section(found: Collection) -> Section | None:
     return Section("langid", "Languages", body) if body else None
 
 
-def _cycles(run: Run) -> Markup:
+def _cycles(run: ReportedRun) -> Markup:
     cycles = run.metrics.get("cycles")
     if not isinstance(cycles, list) or not cycles:
         return Markup("")
@@ -88,7 +88,7 @@ def _cycles(run: Run) -> Markup:
     return table(head, [tuple(cycle.get(name) for name in names) for cycle in cycles])
 
 
-def _dropped(run: Run, kept_words: str) -> Markup:
+def _dropped(run: ReportedRun, kept_words: str) -> Markup:
     rows = run.lines("dropped.jsonl")
     if not rows:
         return paragraph("No row was dropped.")
@@ -114,7 +114,7 @@ def _example(row: dict[str, Any]) -> tuple[str | int | float | None, ...]:
     )
 
 
-def _confusion(run: Run) -> Markup:
+def _confusion(run: ReportedRun) -> Markup:
     counts: Counter[tuple[str, str]] = Counter()
     for row in run.lines("kept.jsonl"):
         label = str(row.get("lang", row.get(str(run.artifact.config.get("lang_column")), "")))
@@ -151,7 +151,7 @@ def tokens_section(found: Collection) -> Section | None:
     return Section("tokens", "Tokens", body) if body else None
 
 
-def _lengths(run: Run) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+def _lengths(run: ReportedRun) -> np.ndarray[Any, np.dtype[np.int64]] | None:
     for name in ("train.offsets.npy", "train.lengths.npy"):
         if name in run.artifact.files:
             found = np.asarray(run.artifact.array(name, mmap=True), dtype=np.int64)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from samebits.core.amdahl import fit_amdahl
 from samebits.core.units import show_size
 from samebits.report.charts import Bar, Line, Span, bar_chart, line_chart, timeline
-from samebits.report.collect import Collection, Run
+from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, heading, paragraph, table
 
 __all__ = ["memory_section", "peers_section", "speedup_section", "timeline_section"]
@@ -58,7 +58,7 @@ def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
 
 def _from_runs(found: Collection) -> dict[str, list[dict[str, Any]]]:
     """Take runs of one plan with different numbers of workers as measurements, if rough ones."""
-    groups: dict[str, dict[int, Run]] = {}
+    groups: dict[str, dict[int, ReportedRun]] = {}
     for run in found.runs:
         plan, workers = run.record.get("plan_digest"), run.record.get("workers")
         if isinstance(plan, str) and isinstance(workers, int) and run.record.get("seconds"):
@@ -72,7 +72,7 @@ def _from_runs(found: Collection) -> dict[str, list[dict[str, Any]]]:
     return made
 
 
-def _row(workers: int, run: Run, base: float) -> dict[str, Any]:
+def _row(workers: int, run: ReportedRun, base: float) -> dict[str, Any]:
     seconds = float(run.record["seconds"])
     peak = run.record.get("peak_rss")
     return {
@@ -99,7 +99,7 @@ def _is_work(event: dict[str, Any]) -> bool:
     return event.get("event") == "ShardDone" and not event.get("resumed")
 
 
-def _timeline(run: Run, shards: list[dict[str, Any]]) -> Markup:
+def _timeline(run: ReportedRun, shards: list[dict[str, Any]]) -> Markup:
     kept = sorted(shards, key=lambda e: -float(e["seconds"]))[:MOST_SPANS]
     workers = sorted({str(event["worker"]) for event in shards})
     stages = list(dict.fromkeys(str(event["stage"]) for event in shards))

@@ -71,8 +71,8 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
 
 def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
     if config.tokenizer not in LEARNED:
-        workers = engine.executor.workers if engine.executor.name == "threads" else 1
-        return open_tokenizer(config.tokenizer, memory_bytes=config.memory_mb * 1_000_000 * workers)
+        memory = config.memory_mb * 1_000_000 * engine.tasks_in_memory
+        return open_tokenizer(config.tokenizer, memory_bytes=memory)
     columns = config.parsed_template().columns
     settings = LearnSettings(
         config.tokenizer,  # type: ignore[arg-type]  # one of LEARNED

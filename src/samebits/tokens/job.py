@@ -36,14 +36,14 @@ class TokensJob:
         )
         settings = digest_of([config_digest(config), tokenizer_digest(config.tokenizer)])
         return Plan(
-            self.name,
-            self.version,
-            config.seed,
-            settings,
-            corpus.digest,
-            corpus.names,
-            corpus.shards(),
-            corpus,
+            job=self.name,
+            version=self.version,
+            seed=config.seed,
+            config_digest=settings,
+            input_digest=corpus.digest,
+            source_names=corpus.names,
+            shards=corpus.shards(),
+            inputs=corpus,
         )
 
     def run(self, plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

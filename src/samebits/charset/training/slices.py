@@ -24,7 +24,7 @@ from samebits.data.readers.streams import BrokenStream, decompressed
 
 __all__ = [
     "ROWS",
-    "Fault",
+    "SliceFault",
     "Slices",
     "Texts",
     "Unit",
@@ -42,7 +42,7 @@ ROWS = "(by row)"
 Unit = Literal["file", "line"]
 
 
-class Fault(NamedTuple):
+class SliceFault(NamedTuple):
     """A text that cannot be used; ``line`` counts from 0 within the item, None for a whole file."""
 
     line: int | None
@@ -69,7 +69,7 @@ class Texts(NamedTuple):
     num_read: int
     num_lines: int
     num_blank: int
-    faults: list[tuple[int, Fault]]
+    faults: list[tuple[int, SliceFault]]
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def read_slice(slices: Slices, shard: Shard) -> Iterator[Texts]:
 def _from_rows(item: int, rows: RowBlock, columns: tuple[str, ...]) -> Texts:
     text = rows.columns[columns[0]]
     languages = list(rows.columns[columns[1]].texts()) if len(columns) > 1 else None
-    faults = [(item, Fault(bad["line"], bad["offset"], bad["reason"])) for bad in rows.bad]
+    faults = [(item, SliceFault(bad["line"], bad["offset"], bad["reason"])) for bad in rows.bad]
     block = TextBlock(text.buffer.data, text.starts, text.stops)
     return Texts(item, block, languages, rows.num_lines, rows.num_lines, rows.num_blank, faults)
 
@@ -183,7 +183,7 @@ def _read_files(slices: Slices, shard: Shard) -> Texts:
     data, faults = [], []
     for item in range(shard.start, shard.stop):
         text = _read_text(slices, item)
-        if isinstance(text, Fault):
+        if isinstance(text, SliceFault):
             faults.append((item, text))
         else:
             data.append(text)
@@ -193,7 +193,7 @@ def _read_files(slices: Slices, shard: Shard) -> Texts:
     return Texts(shard.start, block, None, shard.stop - shard.start, 0, 0, faults)
 
 
-def _read_text(slices: Slices, item: int) -> bytes | Fault:
+def _read_text(slices: Slices, item: int) -> bytes | SliceFault:
     """One file, or the lines that start in one cell of a large one; line ends become LF."""
     source = slices.source_of(item)
     _, start, stop = slices.items[:, item].tolist()
@@ -202,7 +202,7 @@ def _read_text(slices: Slices, item: int) -> bytes | Fault:
             try:
                 data = b"".join(decompressed(file, source.compression))
             except BrokenStream as error:
-                return Fault(None, None, str(error))
+                return SliceFault(None, None, str(error))
         elif stop - start == source.size:
             data = file.read(0, source.size).tobytes()
         else:
@@ -211,7 +211,7 @@ def _read_text(slices: Slices, item: int) -> bytes | Fault:
     try:
         str(data, "utf-8")
     except UnicodeDecodeError as error:
-        return Fault(None, start + error.start, f"invalid UTF-8: byte 0x{data[error.start]:02x}")
+        return SliceFault(None, start + error.start, f"invalid UTF-8: byte 0x{data[error.start]:02x}")
     if start == 0:
         data = data.removeprefix(BOM)
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data

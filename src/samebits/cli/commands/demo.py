@@ -16,7 +16,7 @@ from samebits.progress import make_progress
 
 if TYPE_CHECKING:
     from samebits.pipeline import PipelineResult
-    from samebits.pipeline.recipe import Recipe
+    from samebits.pipeline.recipe import PipelineRecipe
 
 __all__ = ["command"]
 
@@ -133,7 +133,7 @@ def _repeat(folder: Path, changes: tuple[str, ...], workers: str) -> tuple[dict[
     return _digests(result), other
 
 
-def _without_models(recipe: Recipe) -> Recipe:
+def _without_models(recipe: PipelineRecipe) -> PipelineRecipe:
     from dataclasses import replace
 
     return replace(recipe, stages=tuple(stage for stage in recipe.stages if stage.name not in MODELS))

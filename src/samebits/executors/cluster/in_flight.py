@@ -15,7 +15,7 @@ from typing import Any
 from samebits.core.executor import Done, Outcome, Task
 from samebits.core.plan import Shard
 from samebits.errors import ClusterLost, SamebitsError, WorkerLost
-from samebits.executors.cluster.workers import Order, open_answer, packed_state
+from samebits.executors.cluster.workers import WorkerOrders, open_answer, packed_state
 
 __all__ = ["Flight", "Flights"]
 
@@ -37,7 +37,7 @@ class Flights:
         lost: Set when the cluster is; whatever is submitted afterwards ends with it at once.
     """
 
-    def __init__(self, engine: str, address: str, order: Order, put: Callable[[bytes], Any]) -> None:
+    def __init__(self, engine: str, address: str, order: WorkerOrders, put: Callable[[bytes], Any]) -> None:
         self._engine = engine
         self._where = address or "this machine"
         self._order = order

@@ -41,7 +41,7 @@ from samebits.machine.environment import first_difference, worker_environment
 
 __all__ = [
     "Look",
-    "Order",
+    "WorkerOrders",
     "check_looks",
     "clean_up",
     "look",
@@ -60,7 +60,7 @@ MOST_UNSEEN = 3  # paths named of those a worker cannot see
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WorkerOrders:
     """What a worker must know of a run; it travels with the task, once.
 
     Attributes:
@@ -84,13 +84,13 @@ class Look:
     unseen: tuple[tuple[str, str], ...]
 
 
-def make_order(options: ExecutorOptions, run_folder: Path | None) -> Order:
+def make_order(options: ExecutorOptions, run_folder: Path | None) -> WorkerOrders:
     """Write the token into the spool, removing what a killed run left there.
 
     Without an output to be beside, the workers of a cluster of ours share the folder of the run.
     """
     spool = options.spool or (str(run_folder / "spool") if run_folder else "")
-    order = Order(uuid4().hex, worker_environment(), options.floating, spool)
+    order = WorkerOrders(uuid4().hex, worker_environment(), options.floating, spool)
     if order.spool:
         try:
             shutil.rmtree(order.spool, ignore_errors=True)
@@ -130,7 +130,7 @@ def look(files: Iterable[tuple[str, int]]) -> Look:
     return Look(worker_environment(), tuple(unseen))
 
 
-def check_looks(order: Order, looks: Mapping[str, Look]) -> None:
+def check_looks(order: WorkerOrders, looks: Mapping[str, Look]) -> None:
     """Refuse a cluster on which the result could differ, or could not be computed.
 
     Raises:
@@ -148,7 +148,7 @@ def check_looks(order: Order, looks: Mapping[str, Look]) -> None:
             )
 
 
-def _check_environment(order: Order, theirs: dict[str, Any], worker: str) -> None:
+def _check_environment(order: WorkerOrders, theirs: dict[str, Any], worker: str) -> None:
     difference = first_difference(order.environment, theirs, floating=order.floating)
     if difference is None:
         return
@@ -186,7 +186,7 @@ def work(
         worker: Name of this worker.
     """
     _one_math_thread()
-    order: Order
+    order: WorkerOrders
     try:
         order, to_do = _load(*task)
         _admit(order, worker)
@@ -204,7 +204,7 @@ def work(
     return pickle.dumps((path, pack(outcome)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _admit(order: Order, worker: str) -> None:
+def _admit(order: WorkerOrders, worker: str) -> None:
     """Look at this worker's own environment; 5 µs, so a worker that joined late is caught with its first shard."""
     _check_environment(order, worker_environment(), worker)
 
@@ -226,7 +226,7 @@ def _sees_spool(folder: str, token: str) -> bool:
         return False
 
 
-def _spooled(order: Order, done: Done) -> str:
+def _spooled(order: WorkerOrders, done: Done) -> str:
     """Write a large part beside the output and return its path, or nothing if it has to go inline."""
     if len(done.part) <= INLINE_BYTES or not order.spool or not _sees_spool(order.spool, order.token):
         return ""
@@ -276,7 +276,7 @@ def tick(before: tuple[Any, int] | None, pulse: Any) -> tuple[Any, int]:
     return pulse, before[1] + 1 if before is not None and before[0] == pulse else 0
 
 
-def clean_up(order: Order, environment: Mapping[str, str], names: Iterable[str]) -> None:
+def clean_up(order: WorkerOrders, environment: Mapping[str, str], names: Iterable[str]) -> None:
     """Remove the spool, and put back the variables of this process that a cluster of ours has changed."""
     if order.spool:
         shutil.rmtree(order.spool, ignore_errors=True)

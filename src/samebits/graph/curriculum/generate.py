@@ -84,13 +84,13 @@ class GenerateJob:
     def plan(self, config: GenerateConfig) -> Plan:
         """Cut the first n example numbers; more are asked for when some are dropped."""
         return Plan(
-            self.name,
-            self.version,
-            config.seed,
-            config_digest(config),
-            "",
-            ("curriculum",),
-            cut([config.n], _shard_examples(config)),
+            job=self.name,
+            version=self.version,
+            seed=config.seed,
+            config_digest=config_digest(config),
+            input_digest="",
+            source_names=("curriculum",),
+            shards=cut([config.n], _shard_examples(config)),
         )
 
     def run(self, plan: Plan, config: GenerateConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:

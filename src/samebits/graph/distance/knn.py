@@ -122,7 +122,16 @@ class KnnJob:
         inputs = KnnInputs(state, queries, corpus)
         digest = digest_of([queries.digest, corpus.digest])
         shards = cut_queries(len(queries.graphs))
-        return Plan(self.name, self.version, 0, config_digest(config), digest, ("queries",), shards, inputs)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=("queries",),
+            shards=shards,
+            inputs=inputs,
+        )
 
     def run(self, plan: Plan, config: KnnConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Answer every query and write arrays and a table."""

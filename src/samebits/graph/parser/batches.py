@@ -21,13 +21,13 @@ from samebits.graph.anchored import ROOT
 from samebits.graph.parser.lexicon import PAD, UNKNOWN, Lexicon
 from samebits.graph.parser.samples import Sample
 
-__all__ = ["Encoded", "GraphBatches", "collate", "encode", "order_of"]
+__all__ = ["EncodedExample", "GraphBatches", "collate", "encode", "order_of"]
 
 MOST_SPELLING = 24  # characters of a word that a model looks at
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedExample:
     """One example in numbers; ``spelled`` is (words, characters) for sentences and (characters,) for texts."""
 
     words: NDArray[np.int64]
@@ -40,7 +40,7 @@ class Encoded:
         return len(self.nodes)
 
 
-def encode(sample: Sample, lexicon: Lexicon) -> Encoded:
+def encode(sample: Sample, lexicon: Lexicon) -> EncodedExample:
     """Turn an example into numbers; labels that training never saw get the number 0, which is never right."""
     n, graph = len(sample.tokens), sample.graph
     nodes, heads, arcs = (np.zeros(n, np.int64) for _ in range(3))
@@ -51,17 +51,17 @@ def encode(sample: Sample, lexicon: Lexicon) -> Encoded:
     ids = lexicon.character_ids
     if lexicon.kind == "char":
         spelled = np.array([ids.get(token, UNKNOWN) for token in sample.tokens], np.int64)
-        return Encoded(np.empty(0, np.int64), spelled, nodes, heads, arcs)
+        return EncodedExample(np.empty(0, np.int64), spelled, nodes, heads, arcs)
     words = np.array([lexicon.word_ids.get(token.lower(), UNKNOWN) for token in sample.tokens], np.int64)
     width = min(MOST_SPELLING, max((len(token) for token in sample.tokens), default=1))
     spelled = np.full((n, width), PAD, np.int64)
     for row, token in enumerate(sample.tokens):
         for column, character in enumerate(token[:width]):
             spelled[row, column] = ids.get(character, UNKNOWN)
-    return Encoded(words, spelled, nodes, heads, arcs)
+    return EncodedExample(words, spelled, nodes, heads, arcs)
 
 
-def collate(rows: Sequence[Encoded], *, norm: float) -> dict[str, Any]:
+def collate(rows: Sequence[EncodedExample], *, norm: float) -> dict[str, Any]:
     """Pad examples to one length; ``norm`` is what the loss is divided by."""
     width, size = max(map(len, rows)), len(rows)
     names = ("nodes", "heads", "arcs")
@@ -110,7 +110,7 @@ class GraphBatches:
         digest: Identity of the data, for a resume.
     """
 
-    rows: Sequence[Encoded]
+    rows: Sequence[EncodedExample]
     batch_size: int
     seed: int
     digest: str

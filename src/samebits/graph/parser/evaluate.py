@@ -118,7 +118,16 @@ class EvalJob:
         digest = digest_of([corpus.digest, artifact.digest])
         state = EvalInputs(corpus, model, conllu)
         shards = shards_of(corpus, conllu=conllu)
-        return Plan(self.name, self.version, 0, config_digest(config), digest, corpus.names, shards, state)
+        return Plan(
+            job=self.name,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=corpus.names,
+            shards=shards,
+            inputs=state,
+        )
 
     def run(self, plan: Plan, config: EvalConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Judge everything; write the report and the worst cases."""

@@ -17,13 +17,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["MakeModel", "Sizes"]
+__all__ = ["MakeModel", "ParserSizes"]
 
 NEVER = -1e9  # a score no head is chosen with; finite, so that gradients stay finite
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class ParserSizes:
     """Everything that fixes the shapes of a model.
 
     Attributes:
@@ -61,7 +61,7 @@ class Sizes:
 class MakeModel:
     """Makes the module; picklable, so that every worker makes its own."""
 
-    sizes: Sizes
+    sizes: ParserSizes
 
     def __call__(self) -> nn.Module:
         """Return a module with fresh values from torch's generator."""
@@ -127,7 +127,7 @@ def _labels(width: int, number: int) -> nn.Sequential:
 class CharModel(nn.Module):
     """Reads characters."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ParserSizes) -> None:
         super().__init__()
         self.embedding = nn.Embedding(sizes.characters, sizes.embedding)
         self.encoder = BothWays(sizes.embedding, sizes.width, sizes.layers, sizes.dropout)
@@ -159,7 +159,7 @@ class CharModel(nn.Module):
 class WordModel(nn.Module):
     """Reads words, and their characters, and says how they depend on one another."""
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: ParserSizes) -> None:
         super().__init__()
         self.words = nn.Embedding(sizes.words, sizes.embedding)
         self.characters = nn.Embedding(sizes.characters, 32)

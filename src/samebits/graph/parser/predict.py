@@ -18,13 +18,13 @@ from samebits.graph.parser.measure import result_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
 from samebits.graph.parser.trained_model import GraphModel, Prediction
 
-__all__ = ["PredictShard", "describe"]
+__all__ = ["PredictSentences", "describe"]
 
 NOTHING = Anchored((), (), (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class PredictShard:
+class PredictSentences:
     """The task: predict a graph for every line, or every CoNLL-U sentence, of one shard.
 
     Attributes:

@@ -22,7 +22,7 @@ from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_sam
 from samebits.lockstep.problem.config import Every
 
 if TYPE_CHECKING:
-    from samebits.graph.parser.model import Sizes
+    from samebits.graph.parser.model import ParserSizes
     from samebits.lockstep.parent.train import FitResult
     from samebits.lockstep.problem.torch_objective import TorchObjective
 
@@ -93,7 +93,14 @@ class TrainJob:
         digest = digest_of([first.digest, second.digest])
         inputs = TrainInputs(corpus, len(first.sources), conllu)
         return Plan(
-            self.name, self.version, config.seed, config_digest(config), digest, corpus.names, shards, inputs
+            job=self.name,
+            version=self.version,
+            seed=config.seed,
+            config_digest=config_digest(config),
+            input_digest=digest,
+            source_names=corpus.names,
+            shards=shards,
+            inputs=inputs,
         )
 
     def run(self, plan: Plan, config: TrainConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
@@ -159,15 +166,15 @@ def _is_held_out(sample: Sample) -> bool:
 
 def make_objective(
     config: TrainConfig, lexicon: Lexicon, train: Sequence[Sample], valid: Sequence[Sample], digest: str
-) -> tuple[TorchObjective, Sizes]:
+) -> tuple[TorchObjective, ParserSizes]:
     """Return what lockstep trains, and the sizes of its model."""
     from samebits.graph.parser.batches import GraphBatches, collate, encode
     from samebits.graph.parser.losses import GraphLoss
-    from samebits.graph.parser.model import MakeModel, Sizes
+    from samebits.graph.parser.model import MakeModel, ParserSizes
     from samebits.lockstep.problem.torch_objective import TorchObjective
 
     texts = lexicon.kind == "char"
-    sizes = Sizes(
+    sizes = ParserSizes(
         lexicon.kind,
         len(lexicon.characters),
         len(lexicon.words),
@@ -198,7 +205,7 @@ def _sentence(train: Sequence[Sample], valid: Sequence[Sample], lexicon: Lexicon
 
 def _about(
     config: TrainConfig,
-    sizes: Sizes,
+    sizes: ParserSizes,
     lexicon: Lexicon,
     train: Sequence[Sample],
     valid: Sequence[Sample],

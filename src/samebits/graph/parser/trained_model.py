@@ -68,10 +68,10 @@ class GraphModel:
     def module(self) -> Any:
         """The torch module, ready to predict."""
         torch = import_torch("a graph model")
-        from samebits.graph.parser.model import MakeModel, Sizes
+        from samebits.graph.parser.model import MakeModel, ParserSizes
 
         torch.set_num_threads(1)
-        module = MakeModel(Sizes(**self.settings["sizes"]))()
+        module = MakeModel(ParserSizes(**self.settings["sizes"]))()
         try:
             module.load_state_dict({name: torch.from_numpy(value) for name, value in self.params.items()})
         except RuntimeError as error:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from samebits.graph.data import Graph
 
-__all__ = ["Layout", "Point", "place_nodes"]
+__all__ = ["Placement", "Point", "place_nodes"]
 
 Point = tuple[float, float]
 STEP = 72.0  # pixels between neighbours
 MOST_DRAWN_RADIUS = 4000.0
 
 
-class Layout(NamedTuple):
+class Placement(NamedTuple):
     """Places of all nodes from (0, 0), the room they need, and whether edges are to be arcs over a line."""
 
     points: list[Point]
@@ -23,14 +23,14 @@ class Layout(NamedTuple):
     on_a_line: bool
 
 
-def place_nodes(graph: Graph) -> Layout:
+def place_nodes(graph: Graph) -> Placement:
     """Choose by what the graph is."""
     if graph.at:
         points, height = _line(graph)
     else:
         points = _layers(graph) or _circle(len(graph))
         height = max((y for _, y in points), default=0.0)
-    return Layout(points, max((x for x, _ in points), default=0.0), height, bool(graph.at))
+    return Placement(points, max((x for x, _ in points), default=0.0), height, bool(graph.at))
 
 
 def _line(graph: Graph) -> tuple[list[Point], float]:

@@ -102,7 +102,16 @@ class ConvertJob:
         stores = tuple(TokenStore.open(folder, split) for split in artifact.json("store.json")["splits"])
         shards: ShardTable = cut([len(store) for store in stores], CELL_ROWS)
         names = tuple(store.split for store in stores)
-        return Plan(STORE_JOB, self.version, 0, config_digest(config), artifact.digest, names, shards, stores)
+        return Plan(
+            job=STORE_JOB,
+            version=self.version,
+            seed=0,
+            config_digest=config_digest(config),
+            input_digest=artifact.digest,
+            source_names=names,
+            shards=shards,
+            inputs=stores,
+        )
 
     def run(self, plan: Plan, config: ConvertConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Write the new store."""

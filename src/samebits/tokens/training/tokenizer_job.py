@@ -54,14 +54,14 @@ class TokenizerJob:
         """Cut the corpus on its byte grid."""
         corpus = open_corpus(config.inputs, format=config.input_format)
         return Plan(
-            self.name,
-            self.version,
-            config.seed,
-            config_digest(config),
-            corpus.digest,
-            corpus.names,
-            corpus.shards(),
-            corpus,
+            job=self.name,
+            version=self.version,
+            seed=config.seed,
+            config_digest=config_digest(config),
+            input_digest=corpus.digest,
+            source_names=corpus.names,
+            shards=corpus.shards(),
+            inputs=corpus,
         )
 
     def run(self, plan: Plan, config: TokenizerConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
