@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 NOT_BENCHMARKS = ("__init__", "__main__", "common")
+# ends of names: code that benchmarks share, or that runs in a peer's environment
 HELPERS = (
     "_data",
     "_check",
@@ -14,7 +15,7 @@ HELPERS = (
     "_peer",
     "_probe",
     "_sim",
-)  # ends of names: code that benchmarks share, or that runs in a peer's environment
+)
 
 
 def main() -> int:

@@ -281,9 +281,8 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
 
     keep_freed_memory()  # as the command does
     run(1)
-    timed = interleave(
-        {"one": lambda: run(1), "two": lambda: run(2), "pair": pair}, rounds=max(rounds, 21)
-    )  # half a second each: medians of few jump by a tenth
+    # half a second each: medians of few jump by a tenth
+    timed = interleave({"one": lambda: run(1), "two": lambda: run(2), "pair": pair}, rounds=max(rounds, 21))
     one, two = timed["one"].median, timed["two"].median
     return {
         "chars": num_chars * len(ALPHABETIC),

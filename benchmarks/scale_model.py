@@ -15,10 +15,11 @@ __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
 
 LOCAL_WORKERS = 8  # up to here one machine with as many cores; above, a cluster
 NS = 1_000_000_000
+# stages whose shards are languages or ranges of features, not pieces of the input
 FIXED = (
     "project",
     "refine",
-)  # stages whose shards are languages or ranges of features, not pieces of the input
+)
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 

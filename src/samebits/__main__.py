@@ -23,9 +23,8 @@ def main() -> None:
     keep_freed_memory()
     from samebits.cli.early import begin_early
 
-    begin_early(
-        sys.argv[1:]
-    )  # before click is imported: the longest load of a command should be the first to begin
+    # before click is imported: the longest load of a command should be the first to begin
+    begin_early(sys.argv[1:])
     from samebits.cli.app import run
 
     leave(run(sys.argv[1:]))

@@ -67,9 +67,8 @@ def test_equal_shards_are_never_slower_with_one_more_worker(
 
 def test_a_slow_first_shard_holds_the_others_back_by_the_window() -> None:
     tasks = [100] + [1] * 20
-    assert (
-        simulate(tasks, workers=2).wall == 100 + 7
-    )  # 7 of 20 were done meanwhile, 13 are left to two workers
+    # 7 of 20 were done meanwhile, 13 are left to two workers
+    assert simulate(tasks, workers=2).wall == 100 + 7
     assert simulate(tasks, workers=2, window=30).wall == 100
 
 
@@ -86,13 +85,14 @@ def test_a_training_step_shrinks_with_workers_and_refuses_more_than_gradient_sha
     taken = [
         sum(step_seconds(step, shards=8, workers=w, largest_share=1.0).values()) for w in (1, 2, 3, 4, 8)
     ]
+    # three workers: the one with three shards of eight is waited for
     assert taken == [
         8.0,
         4.0,
         3.0,
         2.0,
         1.0,
-    ]  # three workers: the one with three shards of eight is waited for
+    ]
     with pytest.raises(ValueError, match="9 workers for 8 gradient shards"):
         step_seconds(step, shards=8, workers=9, largest_share=1.0)
 

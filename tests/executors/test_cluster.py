@@ -63,7 +63,9 @@ def test_a_small_part_comes_inline(order: cluster.WorkerOrders) -> None:
     assert spooled(order) == []
 
 
-def test_a_large_part_is_a_file_beside_the_output_and_its_digest_is_checked(order: cluster.WorkerOrders) -> None:
+def test_a_large_part_is_a_file_beside_the_output_and_its_digest_is_checked(
+    order: cluster.WorkerOrders,
+) -> None:
     data = answer(order, tasks.BigPart(300_000))
     assert len(data) < 2000
     (path,) = spooled(order)
@@ -91,7 +93,9 @@ def test_a_worker_that_does_not_see_the_spool_sends_the_part_itself(
     assert len(outcome.part) > 300_000
 
 
-def test_a_late_worker_with_another_version_fails_its_shard_with_the_right_name(order: cluster.WorkerOrders) -> None:
+def test_a_late_worker_with_another_version_fails_its_shard_with_the_right_name(
+    order: cluster.WorkerOrders,
+) -> None:
     libraries = {**order.environment["libraries"], "numpy": "0.1"}
     other = replace(order, environment={**order.environment, "libraries": libraries})
     outcome = cluster.open_answer(answer(other, tasks.AddState()), SHARD)

@@ -145,9 +145,8 @@ def test_all_workers_killed_at_once_cost_a_retry_each(executor: ProcessesExecuto
 
 
 def test_closing_does_not_wait_for_a_stopped_worker() -> None:
-    executor = ProcessesExecutor(
-        ExecutorOptions(workers=2)
-    )  # stall_timeout 60: longer than this test may take
+    # stall_timeout 60: longer than this test may take
+    executor = ProcessesExecutor(ExecutorOptions(workers=2))
     parts(executor, tasks.AddState())
     pids = workers_of(executor)
     os.kill(pids[0], signal.SIGSTOP)

@@ -84,9 +84,8 @@ def test_bounds_enclose_the_distance_and_only_tighten_as_the_budget_grows(
 
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 def test_it_equals_networkx(directed: bool) -> None:
-    graphs = some_graphs(
-        11, 30, most=5, directed=directed, loops=0
-    )  # networkx matches loops with other edges
+    # networkx matches loops with other edges
+    graphs = some_graphs(11, 30, most=5, directed=directed, loops=0)
     pairs = pairs_of(30, 160, 3)  # 320 in both directions' tests
     found = bounds(graphs, pairs, Costs(), budget=MANY)
     theirs = [other_ged(graphs[i], graphs[j], Costs()) for i, j in pairs]

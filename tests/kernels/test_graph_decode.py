@@ -30,9 +30,8 @@ def is_tree(heads: tuple[int, ...]) -> bool:
 def test_the_spanning_tree_is_the_best_of_all_with_one_root(case: int) -> None:
     rng = rng_for(1, "mst", case)
     n = 1 + case % 5
-    scores = rng.integers(-8, 8, size=(n + 1, n + 1)).astype(
-        np.float64
-    )  # whole numbers: sums are exact, ties happen
+    # whole numbers: sums are exact, ties happen
+    scores = rng.integers(-8, 8, size=(n + 1, n + 1)).astype(np.float64)
     heads = tuple(spanning_tree(scores).tolist())
     assert heads[0] == 0
     assert is_tree(heads[1:])

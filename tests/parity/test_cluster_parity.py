@@ -34,9 +34,8 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     name, workers = request.param
     needs_extra(name)
     made = make_executor(name, ExecutorOptions(workers=workers))
-    list(
-        Engine(made).map_ordered("start", AddState(), cut([8], 1), unit="items")
-    )  # processes start with the first shards
+    # processes start with the first shards
+    list(Engine(made).map_ordered("start", AddState(), cut([8], 1), unit="items"))
     yield made
     made.close()
 

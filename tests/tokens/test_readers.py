@@ -158,9 +158,8 @@ def test_huggingface_datasets_loads_the_store(packed: TokenStore, tmp_path: Path
 def test_megatron_core_reads_bin_and_idx(
     packed: TokenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(
-        "TORCHINDUCTOR_CACHE_DIR", str(tmp_path)
-    )  # importing it would set the variable for good
+    # importing it would set the variable for good
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     module = pytest.importorskip(
         "megatron.core.datasets.indexed_dataset", reason="pip install megatron-core", exc_type=ImportError
     )

@@ -40,9 +40,8 @@ def test_a_line_of_100_mb_is_a_row_wherever_it_is_cut(build: Build, tmp_path: Pa
     assert store[1][:-1].astype(np.uint8).tobytes() == "é".encode() * 50_000_000
     assert (folders[0] / "bad_rows.jsonl").read_bytes() == b""
     record = json.loads((folders[0] / "record.json").read_bytes())
-    assert (
-        "estimate: 2 rows, 100,000,0" in record["metrics"]["estimate"]
-    )  # from the first shard: it holds 2 of 4
+    # from the first shard: it holds 2 of 4
+    assert "estimate: 2 rows, 100,000,0" in record["metrics"]["estimate"]
 
 
 def test_a_line_longer_than_allowed_is_a_bad_row_wherever_it_is_cut(build: Build, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = ["EPILOGUES", "FIELDS", "KINDS", "PANEL", "RECORD", "Arena", "Buffer", "Op", "Value", "round_up"]
 
 PANEL = 32  # tokens of a panel, as in native/simd.h
+# the order of native/program.h
 KINDS = (
     "embed",
     "norm",
@@ -24,7 +25,7 @@ KINDS = (
     "gate",
     "drop",
     "loss",
-)  # the order of native/program.h
+)
 EPILOGUES = {"": 0, "add": 2, "relu2": 4, "gelu": 5}  # as in native/tiles.h
 _NUMBERS_1 = ("kind", "segment", "rows", "num_k", "heads", "flags")
 _PLACES_1 = ("x", "out", "other", "slope", "x_slope", "x_grad", "out_grad", "other_grad", "around")

@@ -69,9 +69,8 @@ def _cpus() -> tuple[int, int]:
 
 def _siblings(number: int) -> str | None:
     folder = Path(TOPOLOGY.format(number))
-    return _read(folder / "core_cpus_list") or _read(
-        folder / "thread_siblings_list"
-    )  # the second is the older name
+    # the second is the older name
+    return _read(folder / "core_cpus_list") or _read(folder / "thread_siblings_list")
 
 
 def _free_bytes() -> int:

@@ -100,9 +100,8 @@ def read_cell(file: VerifiedFile, start: int, stop: int, *, framing: Framing, ma
     the cell owns. Reading goes on past ``stop`` until the last record ends or is too long to keep.
     """
     base = max(start - 1, 0) // BLOCK_BYTES * BLOCK_BYTES
-    data = file.read(
-        base, stop + BLOCK_BYTES
-    )  # the last record nearly always ends in the block after the cell
+    # the last record nearly always ends in the block after the cell
+    data = file.read(base, stop + BLOCK_BYTES)
     state = framing.state_at(base // BLOCK_BYTES)
     begin = bom_length(data) if base == 0 else 0
     if start == 0:

@@ -52,9 +52,8 @@ __all__ = [
     "work",
 ]
 
-INLINE_BYTES = (
-    1 << 16
-)  # below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
+# below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
+INLINE_BYTES = 1 << 16
 LOADED = 4  # the tasks and states of this stage and the one before
 MOST_UNSEEN = 3  # paths named of those a worker cannot see
 

@@ -173,10 +173,11 @@ class WordModel(nn.Module):
 
     def encode(self, batch: dict[str, Tensor]) -> Tensor:
         """Return the states of all words."""
+        # (examples, words), (examples, words, characters)
         words, spelled = (
             batch["words"],
             batch["characters"],
-        )  # (examples, words), (examples, words, characters)
+        )
         if self.training and self.word_dropout:
             lost = torch.rand(words.shape) < self.word_dropout
             words = torch.where(lost & (words > 0), torch.ones_like(words), words)

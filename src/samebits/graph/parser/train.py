@@ -110,7 +110,7 @@ class TrainJob:
         from samebits.lockstep.logs.told import TrainingTold
         from samebits.lockstep.parent.train import train
 
-        examples, held_out = _read(plan, config, out)
+        examples, held_out = _read(plan, config, engine, out)
         lexicon = learn_lexicon(
             examples, kind="word" if plan.inputs.conllu else "char", min_count=config.min_count
         )
@@ -140,14 +140,16 @@ def find_torch() -> Any:
     return find_spec("torch")
 
 
-def _read(plan: Plan, config: TrainConfig, out: ArtifactWriter) -> tuple[list[Sample], list[Sample]]:
-    """Read all files in order; return the examples to train and to validate on."""
+def _read(
+    plan: Plan, config: TrainConfig, engine: Engine, out: ArtifactWriter
+) -> tuple[list[Sample], list[Sample]]:
+    """Read all files, in order and into the journal; return the examples to train and to validate on."""
     inputs: TrainInputs = plan.inputs
     task = ReadShard(inputs.conllu, config.subtypes)
     train: list[Sample] = []
     valid: list[Sample] = []
-    for shard in shards_of(inputs.corpus, conllu=inputs.conllu):
-        part = task(shard, inputs.corpus)
+    shards = shards_of(inputs.corpus, conllu=inputs.conllu)
+    for shard, part in engine.map_ordered("read", task, shards, state=inputs.corpus, unit="bytes"):
         out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
         (train if shard.source < inputs.num_train else valid).extend(samples_of(part))
     out.bad_rows.check()

@@ -43,9 +43,8 @@ class NpyStream:
         """Write more rows, converted to the file's type."""
         if self.width is not None and rows.shape[1:] != (self.width,):
             raise ValueError(f"rows of shape {rows.shape} in a file of width {self.width}")
-        self._file.write(
-            np.ascontiguousarray(rows, dtype=self.dtype).data
-        )  # unlike tofile, names a full disk
+        # unlike tofile, names a full disk
+        self._file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
         self.num_rows += len(rows)
 
     def close(self) -> None:
