@@ -249,3 +249,20 @@ def test_doctor_passes_its_self_test(samebits: Run) -> None:
     assert all(report["arithmetic"]["right"].values())
     assert report["self_test"]["equal"] is True
     assert all(report["kernels"].values())
+
+
+def test_a_flag_of_0_1_is_answered_with_its_new_name(samebits: Run, tmp_path: Path) -> None:
+    ended = samebits("graph", "train", "x.jsonl", "-o", tmp_path / "out", "--grad-shards", "2")
+    assert ended.code == 2
+    assert "hint: it is called --shards now" in ended.err
+
+
+@pytest.mark.parametrize("job", ["lm", "graph"])
+def test_what_may_change_the_bits_does_not_stand_under_never_changes_the_result(
+    job: str, samebits: Run
+) -> None:
+    shown = samebits(
+        job, "train", "--help-all" if "--help-all" in samebits(job, "train", "--help").out else "--help"
+    ).out
+    _, _, after = shown.partition("Go on although the bits may change")
+    assert "--allow-environment-change" in after.partition("What to print")[0]

@@ -157,7 +157,7 @@ def test_names_come_from_the_training_data_alone() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"batch": 10, "grad_shards": 4},
+        {"batch": 10, "shards": 4},
         {"width": 3},
         {"dropout": 1.0},
         {"steps": -1},

@@ -19,6 +19,7 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
+from samebits.core.config import RENAMED
 from samebits.errors import ConfigError, SamebitsError
 from samebits.machine.ranks import find_ranks
 
@@ -161,6 +162,9 @@ def _show_usage(error: click.ClickException, arguments: list[str]) -> None:
     if isinstance(error, click.NoSuchOption):
         message = f"unknown flag {error.option_name}"
         hint = f"did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        new = RENAMED.get(error.option_name.lstrip("-").replace("-", "_"))
+        if new and error.ctx is not None and any(new == param.name for param in error.ctx.command.params):
+            hint = f"it is called --{new} now"
     context = getattr(error, "ctx", None)
     if not hint and context is not None:
         hint = f"{context.command_path} --help"

@@ -105,12 +105,11 @@ class Engine:
         the bracketing is given by ``fan_in`` alone, so it belongs in Config. It needs a reducer whose accumulator
         is also a valid part.
         """
-        from samebits.core.fold import fold_all  # most stages fold their parts themselves
-
         parts = (part for _, part in self.map_ordered(stage, task, shards, state=state, unit=unit))
-        if fan_in == 1:
-            return fold_all(reducer, parts)
-        return fold_all(reducer, _fold_groups(parts, reducer, fan_in))
+        acc = reducer.zero()
+        for part in parts if fan_in == 1 else _fold_groups(parts, reducer, fan_in):
+            acc = reducer.fold(acc, part)
+        return acc
 
     @property
     def tasks_in_memory(self) -> int:

@@ -40,9 +40,8 @@ __all__ = ["ProcessesExecutor"]
 
 WATCH_SECONDS = 1.0
 START_SECONDS = 60.0  # a worker may take this long to import what it needs, on a machine that is very busy
-FREE_BREAKS = (
-    3  # a pool may break so often in a row, with no shard in hand and no result, before shards are blamed
-)
+# A pool may break so often in a row, with no shard in hand and no result, before shards are blamed.
+FREE_BREAKS = 3
 _seat: Seat | None = None  # set once in each worker process by _start_worker
 _core: int | None = None  # descriptor whose lock says which core is taken, in each pinned worker process
 
@@ -137,9 +136,8 @@ class ProcessesExecutor:
     def _lost(self, shard: Shard, error: BaseException) -> WorkerLost:
         """Say whether this shard was in the hand of a dead worker, or only in a pool that broke."""
         with self._lock:
-            if (
-                not self._broken
-            ):  # the first to hear of this break looks at the board, before loky kills the rest
+            # The first to hear of this break looks at the board, before loky kills the rest.
+            if not self._broken:
                 self._broken = True
                 self._note_lost_hands()
         blamed = shard.index in self._lost_hands or self._bare_breaks > FREE_BREAKS

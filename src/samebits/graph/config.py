@@ -22,7 +22,7 @@ __all__ = ["EvalConfig", "GenerateConfig", "GraphConfig", "KnnConfig", "TrainCon
 LEAST = {
     "steps": 0,
     "batch": 1,
-    "grad_shards": 1,
+    "shards": 1,
     "layers": 1,
     "min_count": 1,
     "validate_every": 0,
@@ -43,7 +43,7 @@ class TrainConfig:
     loss: Literal["wce", "ce", "mix", "ged"] = option("wce", help="loss; wce bounds the edit distance")
     steps: int = option(1500, help="updates to make", short="-s")
     batch: int = option(64, help="examples of a step")
-    grad_shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
+    shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
     lr: float = option(0.004, help="peak learning rate of AdamW")
     warmup: int = option(100, help="steps in which the learning rate rises")
     weight_decay: float = option(0.01, help="weight decay of matrices and embeddings")
@@ -74,10 +74,10 @@ class TrainConfig:
         for name in ("dropout", "word_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
-        if self.batch % self.grad_shards:
+        if self.batch % self.shards:
             raise ConfigError(
-                f"--batch {self.batch} cannot be cut into {self.grad_shards} equal shards",
-                hint=f"use --batch {-(-self.batch // self.grad_shards) * self.grad_shards}",
+                f"--batch {self.batch} cannot be cut into {self.shards} equal shards",
+                hint=f"use --batch {-(-self.batch // self.shards) * self.shards}",
             )
         self.fit().check()
 
@@ -85,7 +85,7 @@ class TrainConfig:
         """Return the settings of the trainer: AdamW, warm-up, then straight down to 1 % of the peak."""
         return FitConfig(
             steps=self.steps,
-            shards=self.grad_shards,
+            shards=self.shards,
             lr=self.lr,
             weight_decay=self.weight_decay,
             clip=self.clip,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits import api
-from samebits.core.engine import Engine
-from samebits.core.options import RunOptions
-from samebits.core.plan import Plan, ShardTable
+from samebits.core.plan import ShardTable
 from samebits.errors import ConfigError
 from samebits.graph.distance.compare import NO_LIMIT
 from samebits.graph.distance.costs import Costs, Number
 from samebits.graph.distance.knn import KnnShard, cut_queries, fold_nearest, make_state
 from samebits.graph.distance.matrix import MatrixShard, cut_pairs, fold_matrix, make_grid
 from samebits.graph.distance.pair import as_graph, check_budget
-from samebits.jobs import get_job
 
 __all__ = ["Matrix", "Neighbours", "ged_matrix", "knn"]
 
@@ -137,19 +134,8 @@ def knn(
     )
 
 
-def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | str) -> Any:
+def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | str) -> Iterator[Any]:
     """Run a task over shards on threads; the kernels release the lock of the interpreter."""
     if isinstance(workers, bool) or not (isinstance(workers, int) or workers == "auto"):
         raise ConfigError(f"workers is {workers!r}", hint='use a whole number from 1 up, or "auto"')
-    job = get_job("graph")
-    plan = Plan(
-        job="graph",
-        version=job.version,
-        seed=0,
-        config_digest="",
-        input_digest="",
-        source_names=(stage,),
-        shards=shards,
-    )
-    with api.open_executor(job, plan, RunOptions(workers=str(workers))) as (executor, _):
-        yield from Engine(executor, plan=plan).map_ordered(stage, task, shards, state=state, unit=stage)
+    return api.map_in_memory("graph", stage, task, shards, state=state, unit=stage, workers=workers)

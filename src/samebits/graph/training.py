@@ -8,10 +8,8 @@ from typing import Any
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.engine import Engine
 from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
-from samebits.core.plan import Plan
 from samebits.data.inputs.columns import shape_name
 from samebits.data.inputs.memory import as_paths
 from samebits.errors import ConfigError, InputError
@@ -21,7 +19,6 @@ from samebits.graph.parser.predict import PredictSentences
 from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
-from samebits.jobs import get_job
 
 __all__ = ["drawn", "predict_files", "train"]
 
@@ -87,31 +84,25 @@ def predict_files(
         raise InputError(
             f"the model reads {needed}", path=inputs[0], hint="give --input-format, or another model"
         )
-    corpus, job = open_samples(inputs), get_job("graph_eval")
-    plan = Plan(
-        job="graph_predict",
-        version=1,
-        seed=0,
-        config_digest="",
-        input_digest=corpus.digest,
-        source_names=corpus.names,
-        shards=shards_of(corpus, conllu=kind == "conllu"),
-    )
+    corpus = open_samples(inputs)
+    shards, state = shards_of(corpus, conllu=kind == "conllu"), (corpus, loaded)
     lines_before: dict[int, int] = {}
-    with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
-        engine = Engine(executor, plan=plan)
-        task = PredictSentences(kind, decode)
-        for shard, part in engine.map_ordered(
-            "predict", task, plan.shards, state=(corpus, loaded), unit="bytes"
-        ):
-            if part["bad"]:
-                line, reason = part["bad"][0]
-                source = corpus.sources[shard.source]
-                raise InputError(
-                    reason, path=source.origin, line=lines_before.get(shard.source, 0) + line + 1
-                )
-            lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
-            yield from zip(part["lines"], part["graphs"], strict=True)
+    for shard, part in api.map_in_memory(
+        "graph_eval",
+        "predict",
+        PredictSentences(kind, decode),
+        shards,
+        state=state,
+        unit="bytes",
+        names=corpus.names,
+        workers=workers,
+    ):
+        if part["bad"]:
+            line, reason = part["bad"][0]
+            source = corpus.sources[shard.source]
+            raise InputError(reason, path=source.origin, line=lines_before.get(shard.source, 0) + line + 1)
+        lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
+        yield from zip(part["lines"], part["graphs"], strict=True)
 
 
 def _format(inputs: Sequence[str]) -> str:

@@ -13,16 +13,14 @@ import numpy as np
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.engine import Engine
 from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
-from samebits.core.plan import Plan, Shard
+from samebits.core.plan import Shard
 from samebits.data.inputs.columns import is_table, shape_name
 from samebits.data.inputs.corpus import Corpus, open_corpus
 from samebits.data.inputs.memory import as_inputs, as_paths
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
-from samebits.jobs import get_job
 from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
 from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sources
@@ -129,21 +127,17 @@ def predict_files(
 
 
 def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:
-    job = get_job("langid")
-    plan = Plan(
-        job="langid",
-        version=job.version,
-        seed=0,
-        config_digest="",
-        input_digest=corpus.digest,
-        source_names=corpus.names,
-        shards=corpus.shards(),
+    parts = api.map_in_memory(
+        "langid",
+        "predict",
+        task,
+        corpus.shards(),
+        state=state,
+        unit="bytes",
+        names=corpus.names,
+        workers=workers,
     )
-    with api.open_executor(job, plan, RunOptions(workers=workers)) as (executor, _):
-        for _, part in Engine(executor, plan=plan).map_ordered(
-            "predict", task, plan.shards, state=state, unit="bytes"
-        ):
-            yield part
+    return (part for _, part in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,8 @@ class Flights:
         try:
             if self.lost is not None:
                 raise self.lost
-            if (
-                self._sent is None or self._sent[0] is not task
-            ):  # the task travels once a stage, with the order
+            # The task travels once per stage, with the orders.
+            if self._sent is None or self._sent[0] is not task:
                 self._sent = (task, self._put(packed_state((self._order, task))))
             flight = Flight(shard, self._sent[1], state, flight.result)
             start(flight)

@@ -85,8 +85,8 @@ class TrainJob:
         conllu = is_conllu([*train, *valid])
         first, second = open_samples(train), open_samples(valid) if valid else Corpus(())
         corpus = Corpus(first.sources + second.sources, first.cell_bytes, first.notes + second.notes)
-        size = config.batch // config.grad_shards
-        starts = [g * size for g in range(config.grad_shards)]
+        size = config.batch // config.shards
+        starts = [g * size for g in range(config.shards)]
         shards = ShardTable.from_ranges(
             source=[0] * len(starts), start=starts, stop=[start + size for start in starts]
         )
@@ -193,7 +193,7 @@ def make_objective(
     starts = range(0, len(rows), VALIDATION_BATCH)
     norm = len(rows) / max(1, len(starts))  # so that the mean over shards is the mean over examples
     validation = [collate(rows[start : start + VALIDATION_BATCH], norm=norm) for start in starts]
-    data.check(config.grad_shards)
+    data.check(config.shards)
     objective = TorchObjective(MakeModel(sizes), GraphLoss(config.loss), data, validation=validation)
     return objective, sizes
 

@@ -59,9 +59,12 @@ def row_shards(num_rows: int) -> ShardTable:
 
 def run_rows(engine: Engine, stage: str, task: Any, num_rows: int, state: Any) -> Iterator[Any]:
     """Yield the parts of a stage over rows, in order; nothing is journalled."""
-    unstored = replace(engine, store=NoStore(), plan=None)
-    shards = row_shards(num_rows)
-    return (part for _, part in unstored.map_ordered(stage, task, shards, state=state, unit="rows"))
+    parts = _unstored(engine).map_ordered(stage, task, row_shards(num_rows), state=state, unit="rows")
+    return (part for _, part in parts)
+
+
+def _unstored(engine: Engine) -> Engine:
+    return replace(engine, store=NoStore(), plan=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,22 @@ class CountWords:
         return {"words": words, "stops": entry_stops, "languages": languages, "counts": counts}
 
 
+@dataclass(frozen=True, slots=True)
+class FoldWords:
+    """Adds the entries of parts up, word by word."""
+
+    num_words: int
+
+    def zero(self) -> Dictionary:
+        """Return a dictionary without entries."""
+        return Dictionary(self.num_words)
+
+    def fold(self, acc: Dictionary, part: dict[str, Any], /) -> Dictionary:
+        """Add one part."""
+        acc.add(part["words"], part["stops"], part["languages"], part["counts"])
+        return acc
+
+
 def count_words(
     engine: Engine,
     stage: str,
@@ -100,10 +119,14 @@ def count_words(
     once_per_row: bool,
 ) -> WordCounts:
     """Count words by language over the kept rows; folding in row order keeps the order of first use."""
-    total = Dictionary(num_words)
-    task = CountWords(num_words, num_languages, once_per_row)
-    for part in run_rows(engine, stage, task, len(labels), (rows, labels, keep.view(np.uint8))):
-        total.add(part["words"], part["stops"], part["languages"], part["counts"])
+    total = _unstored(engine).map_reduce(
+        stage,
+        CountWords(num_words, num_languages, once_per_row),
+        row_shards(len(labels)),
+        FoldWords(num_words),
+        state=(rows, labels, keep.view(np.uint8)),
+        unit="rows",
+    )
     return WordCounts(*total.export())
 
 
