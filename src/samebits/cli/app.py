@@ -19,7 +19,7 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
-from samebits.core.config import RENAMED
+from samebits.core.renamed import RENAMED
 from samebits.errors import ConfigError, SamebitsError
 from samebits.machine.ranks import find_ranks
 

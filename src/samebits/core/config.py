@@ -17,20 +17,19 @@ import dataclasses
 import os
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from samebits.core.digest import digest_of
+from samebits.core.renamed import meant
 from samebits.errors import ConfigError, InputError, did_you_mean
 
 __all__ = [
-    "RENAMED",
     "Setting",
     "config_digest",
     "environment_layer",
     "make_config",
-    "meant",
     "option",
     "read_toml",
     "saved_fields",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-# Names of 0.1 -> names now; whoever uses an old one is told the new one.
-RENAMED = {"dim": "width", "grad_shards": "shards"}
 METADATA_KEY = "samebits"
 TRUE_WORDS = ("1", "true", "yes", "on")
 FALSE_WORDS = ("0", "false", "no", "off")
@@ -163,16 +160,6 @@ def with_listed_paths(config: T) -> T:
         elif setting.kind is str and isinstance(value, os.PathLike):
             changed[setting.name] = os.fspath(value)
     return dataclasses.replace(config, **changed) if changed else config  # type: ignore[type-var]  # a dataclass
-
-
-def meant(name: str, known: Collection[str]) -> str:
-    """Say which setting was probably meant: the new name of an old one, or one that is spelled alike.
-
-    >>> meant("grad_shards", ["batch", "shards"])
-    'it is called shards now'
-    """
-    new = RENAMED.get(name, "")
-    return f"it is called {new} now" if new in known else did_you_mean(name, known)
 
 
 def _coerce(setting: Setting, value: Any) -> Any:
