@@ -93,7 +93,15 @@ def save_model(files: ModelFiles, folder: str | Path, *, overwrite: bool = False
             out, files.mode, files.languages, files.words, files.word_stops, files.counted, files.features
         )
         nothing = ShardTable.from_ranges(source=[], start=[], stop=[])
-        plan = Plan("langid_import", 1, 0, "", files.digest, (), nothing)
+        plan = Plan(
+            job="langid_import",
+            version=1,
+            seed=0,
+            config_digest="",
+            input_digest=files.digest,
+            source_names=(),
+            shards=nothing,
+        )
         out.commit(plan, {"script": files.script}, finish=lambda folder, digest: None)
 
 
