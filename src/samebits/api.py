@@ -17,11 +17,11 @@ from samebits.core.columns import column_flags, missing_columns_named
 from samebits.core.config import saved_fields, with_listed_paths
 from samebits.core.engine import Engine
 from samebits.core.events import Observer, Warned, fan_out, ignore
-from samebits.core.executor import Executor, Task
+from samebits.core.executor import Executor
 from samebits.core.job import Job
 from samebits.core.options import RunOptions
 from samebits.core.place import PartDone, Place
-from samebits.core.plan import Plan, Shard, ShardTable
+from samebits.core.plan import Plan
 from samebits.core.record import RunRecord, StageTimes
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
@@ -361,43 +361,6 @@ def open_executor(
         executor.close(cancel=True)
         raise
     executor.close()
-
-
-def map_in_memory(
-    job: str,
-    stage: str,
-    task: Task,
-    shards: ShardTable,
-    *,
-    state: Any,
-    unit: str,
-    names: tuple[str, ...] = (),
-    workers: int | str = "auto",
-) -> Iterator[tuple[Shard, Any]]:
-    """Yield (shard, part) in shard order of a task whose parts nobody keeps: no journal, no artifact.
-
-    Args:
-        job: Name of the job whose executor and memory needs apply.
-        stage: Name of the stage, for messages.
-        task: What to run.
-        shards: Over what.
-        state: Given to every call.
-        unit: What shards count, for people.
-        names: Names of the sources, for messages.
-        workers: Number of workers, or auto.
-    """
-    found = get_job(job)
-    planned = Plan(
-        job=job,
-        version=found.version,
-        seed=0,
-        config_digest="",
-        input_digest="",
-        source_names=names or (stage,),
-        shards=shards,
-    )
-    with open_executor(found, planned, RunOptions(workers=str(workers))) as (executor, _):
-        yield from Engine(executor, plan=planned).map_ordered(stage, task, shards, state=state, unit=unit)
 
 
 def _files_of(inputs: Any) -> tuple[tuple[str, int], ...]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits import api
 from samebits.core.plan import ShardTable
 from samebits.errors import ConfigError
 from samebits.graph.distance.compare import NO_LIMIT
@@ -17,6 +16,7 @@ from samebits.graph.distance.costs import Costs, Number
 from samebits.graph.distance.knn import KnnShard, cut_queries, fold_nearest, make_state
 from samebits.graph.distance.matrix import MatrixShard, cut_pairs, fold_matrix, make_grid
 from samebits.graph.distance.pair import as_graph, check_budget
+from samebits.in_memory import map_in_memory
 
 __all__ = ["Matrix", "Neighbours", "ged_matrix", "knn"]
 
@@ -138,4 +138,4 @@ def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | s
     """Run a task over shards on threads; the kernels release the lock of the interpreter."""
     if isinstance(workers, bool) or not (isinstance(workers, int) or workers == "auto"):
         raise ConfigError(f"workers is {workers!r}", hint='use a whole number from 1 up, or "auto"')
-    return api.map_in_memory("graph", stage, task, shards, state=state, unit=stage, workers=workers)
+    return map_in_memory("graph", stage, task, shards, state=state, unit=stage, workers=workers)

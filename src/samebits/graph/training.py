@@ -19,6 +19,7 @@ from samebits.graph.parser.predict import PredictSentences
 from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
+from samebits.in_memory import map_in_memory
 
 __all__ = ["drawn", "predict_files", "train"]
 
@@ -87,7 +88,7 @@ def predict_files(
     corpus = open_samples(inputs)
     shards, state = shards_of(corpus, conllu=kind == "conllu"), (corpus, loaded)
     lines_before: dict[int, int] = {}
-    for shard, part in api.map_in_memory(
+    for shard, part in map_in_memory(
         "graph_eval",
         "predict",
         PredictSentences(kind, decode),

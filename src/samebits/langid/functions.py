@@ -21,6 +21,7 @@ from samebits.data.inputs.corpus import Corpus, open_corpus
 from samebits.data.inputs.memory import as_inputs, as_paths
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
+from samebits.in_memory import map_in_memory
 from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
 from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sources
@@ -127,7 +128,7 @@ def predict_files(
 
 
 def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:
-    parts = api.map_in_memory(
+    parts = map_in_memory(
         "langid",
         "predict",
         task,
