@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.common import BENCH, arguments, finish, show_table
 from benchmarks.tokens_data import text_jsonl
-from samebits.tokens.encoders.bpe import FastEncoder
+from samebits.tokens.encoders.fastokens_encoder import FastEncoder
+from samebits.tokens.encoders.interface import column_of
 
 BLOCK_BYTES = 20_000_000
 LONG_LINE_BYTES = 100_000_000
@@ -99,7 +100,9 @@ class Sizes:
         source.write_bytes(b"".join([lines[0], row, *lines[1:]]))
         record = self.build(source, "long")
         again = self.build(source, "again", "--cell-mb", "1")
-        ids = FastEncoder((self.folder / "bpe" / "tokenizer.json").read_bytes()).encode_strings([text])[0]
+        ids = FastEncoder((self.folder / "bpe" / "tokenizer.json").read_bytes()).encode_texts(
+            column_of([text])
+        )[0]
         block, end = (
             self.stream("block").read_bytes(),
             np.load(self.folder / "block" / "train.offsets.npy")[1],

@@ -18,7 +18,7 @@ from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError, InputError, OutputFailed, TooManyBadRows
 from samebits.kernels.tokens.order import hash_rows, permute
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.encoders.bpe import ReferenceEncoder
+from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 from samebits.tokens.job import JOB
 from samebits.tokens.readers.inspect_store import tokenizer_of
 

@@ -11,6 +11,7 @@ import pytest
 from samebits.cli.app import run
 from samebits.cli.early import begin_early
 from samebits.machine import early_start as early
+from samebits.tokens.encoders.probe_memory import probe_key, remember
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +83,13 @@ def test_a_tokenizer_file_on_the_command_line_is_loaded_early(tmp_path: Path, fo
     document = {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": []}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document))
-    key = f"fastokens {hashlib.sha256(path.read_bytes()).hexdigest()}"
-    for given in (path, tmp_path):
-        begin_early(["tokens", "build", "a.jsonl", *form.format(given).split()])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    arguments = ["tokens", "build", "a.jsonl", *form.format(path).split()]
+    begin_early(arguments)
+    assert (early.take(f"gigatoken text {digest}"), early.take(f"fastokens {digest}")) == (None, None)
+    for package, key in (("fastokens", f"fastokens {digest}"), ("gigatoken", f"gigatoken text {digest}")):
+        remember(probe_key(path.read_bytes(), package, "text"))  # a probe chose it before
+        begin_early(arguments)
         loaded = early.take(key)
         assert loaded is not None
         assert loaded.vocab_size == 1

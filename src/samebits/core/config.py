@@ -59,6 +59,7 @@ class Setting(NamedTuple):
     optional: bool
     many: bool
     metavar: str
+    omit_default: bool
 
     @property
     def flag(self) -> str:
@@ -75,6 +76,7 @@ def option(
     how: bool = False,
     override: bool = False,
     metavar: str = "",
+    omit_default: bool = False,
 ) -> Any:
     """Define a setting as a dataclass field.
 
@@ -87,6 +89,7 @@ def option(
         override: True for what lets a run go on although its bits may change, e.g. on another CPU; never digested, but the
             result says that it was used. It stands in a help section of its own.
         metavar: Placeholder in the help, e.g. ``"N|auto"``.
+        omit_default: True for a setting that came later: its default is not saved, so earlier digests stay the same.
     """
     extra = {
         "help": help,
@@ -95,6 +98,7 @@ def option(
         "how": how,
         "override": override,
         "metavar": metavar,
+        "omit_default": omit_default,
     }
     return dataclasses.field(default=default, metadata={METADATA_KEY: extra})
 
@@ -239,6 +243,9 @@ def saved_fields(config: Any) -> dict[str, Any]:
         if not (setting.location or setting.how or setting.override)
     ]
     values = {setting.name: getattr(config, setting.name) for setting in kept}
+    for setting in kept:
+        if setting.omit_default and values[setting.name] == setting.default:
+            del values[setting.name]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

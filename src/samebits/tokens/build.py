@@ -25,7 +25,8 @@ from samebits.kernels.tokens.order import hash_rows, permute
 from samebits.kernels.tokens.rows import copy_ranges
 from samebits.tokens.config import TokensConfig, store_dtype
 from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
-from samebits.tokens.encoders.open_tokenizer import LEARNED, open_tokenizer
+from samebits.tokens.encoders.interface import SpecialTokens
+from samebits.tokens.encoders.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.encoders.vocab import Tokenizer
 from samebits.tokens.estimate import estimate
 from samebits.tokens.layouts.megatron import write_index
@@ -55,6 +56,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         config.stride or config.length or 1,
         config.batch_size,
         config.max_line_bytes,
+        tokenizer.special_names if config.special_tokens == "error" else (),
     )
     with writing(out.output), _Fold(plan, config, tokenizer, dtype, out) as fold:
         for shard, part in engine.map_ordered("encode", task, plan.shards, state=state, unit="bytes"):
@@ -70,16 +72,19 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
 
 
 def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
-    if config.tokenizer not in LEARNED:
+    kind = built_in(config.tokenizer)
+    special_tokens: SpecialTokens = "ids" if config.special_tokens == "ids" else "text"
+    if kind not in LEARNED:
         memory = config.memory_mb * 1_000_000 * engine.tasks_in_memory
-        return open_tokenizer(config.tokenizer, memory_bytes=memory)
+        return open_tokenizer(config.tokenizer, memory_bytes=memory, special_tokens=special_tokens)
     columns = config.parsed_template().columns
     settings = LearnSettings(
-        config.tokenizer,  # type: ignore[arg-type]  # one of LEARNED
+        kind,  # type: ignore[arg-type]  # one of LEARNED
         config.vocab_size,
         columns,
         seed=config.seed,
         max_line_bytes=config.max_line_bytes,
+        special_tokens=special_tokens,
     )
     return learn_tokenizer(plan, settings, engine, None)
 
@@ -141,6 +146,7 @@ class _Fold:
         self.source = shard.source
         part = self._within_limit(part)
         self._refuse_long(shard, part)
+        self._refuse_special(shard, part)
         self.out.bad_rows.take(self.plan, shard, part["bad"], num_lines=part["num_lines"])
         self._count(part)
         source = part["lines"].astype(np.int64) + self.row_base
@@ -194,6 +200,18 @@ class _Fold:
             line=self.line_base + line + 1,
             offset=offset,
             hint="use --truncate cut, drop or window, or a larger --max-length",
+        )
+
+    def _refuse_special(self, shard: Shard, part: dict[str, Any]) -> None:
+        if not part["first_special"] or part["first_special"][0] >= part["num_lines"]:
+            return
+        line, offset, name = part["first_special"]
+        raise InputError(
+            f"a text contains the special token {name}",
+            path=self.plan.source_names[shard.source],
+            line=self.line_base + line + 1,
+            offset=offset,
+            hint="use --special-tokens text to keep it as text, or ids to make it the token",
         )
 
     def finish(self) -> dict[str, Any]:

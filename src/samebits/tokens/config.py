@@ -9,6 +9,7 @@ import numpy as np
 
 from samebits.core.config import option
 from samebits.errors import ConfigError
+from samebits.tokens.encoders.names import built_in
 from samebits.tokens.encoders.vocab import Tokenizer
 from samebits.tokens.template import Template, template_of
 
@@ -29,12 +30,17 @@ class TokensConfig:
     input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")
     tokenizer: str = option(
         "byte",
-        help="byte; char, word or bpe to learn one from the data; or a tokenizer.json",
+        help="byte; char, word or bpe to learn one from the data; or a tokenizer file",
         short="-t",
         location=True,  # the file's content is digested, its place is not
         metavar="NAME|FILE",
     )
     vocab_size: int = option(32000, help="largest vocabulary when one is learned")
+    special_tokens: Literal["text", "ids", "error"] = option(
+        "text",
+        help="what <|endoftext|> and its like become when a text contains them: text, ids, or an error",
+        omit_default=True,  # stores of earlier versions keep their digests
+    )
     layout: Literal["packed", "rows"] = option(
         "packed", help="packed: one stream of tokens; rows: fixed length"
     )
@@ -88,6 +94,9 @@ class TokensConfig:
         for name in self.export:
             if name not in EXPORTS:
                 raise ConfigError(f"--export has {name!r}", hint="known: " + ", ".join(EXPORTS))
+        if self.special_tokens == "ids" and built_in(self.tokenizer) in ("byte", "char", "word"):
+            hint = "use --special-tokens text or error, or a tokenizer file"
+            raise ConfigError(f"the {self.tokenizer} tokenizer finds no special tokens in text", hint=hint)
         self.parsed_template()
 
     @property

@@ -17,6 +17,7 @@ from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import join_pieces
 from samebits.tokens.encoders.vocab import Encoded, Tokenizer
 from samebits.tokens.long_rows import fit_rows
+from samebits.tokens.special_tokens import first_special
 from samebits.tokens.template import Template, run_texts
 
 __all__ = ["EncodeShard", "EncodeState", "encode_block", "piece_codes"]
@@ -60,6 +61,7 @@ class EncodeShard:
         step: Tokens from one window to the next.
         batch_rows: Rows encoded at once.
         max_line_bytes: A longer line is a bad row.
+        forbidden: Special tokens that no text may contain.
     """
 
     dtype: str
@@ -68,6 +70,7 @@ class EncodeShard:
     step: int
     batch_rows: int
     max_line_bytes: int
+    forbidden: tuple[str, ...] = ()
 
     def __call__(self, shard: Shard, state: EncodeState, /) -> dict[str, Any]:
         """Return the shard's rows as one stream of ids with lengths and line numbers."""
@@ -131,6 +134,7 @@ class _Part:
         self.bad: list[dict[str, Any]] = []
         self.num_lines = 0
         self.first_long: list[int] = []
+        self.first_special: list[Any] = []
 
     def count(self, block: RowBlock) -> None:
         """Note what the block holds besides rows."""
@@ -144,6 +148,11 @@ class _Part:
         if task.policy == "error" and task.width is not None and not self.first_long:
             long = np.flatnonzero(lengths > task.width)[:1]
             self.first_long = [int(x[i]) for i in long for x in (batch.lines, batch.offsets, lengths)]
+        if task.forbidden and not self.first_special:
+            found = first_special(batch.columns.values(), task.forbidden)
+            self.first_special = (
+                [int(batch.lines[found[0]]), int(batch.offsets[found[0]]), found[1]] if found else []
+            )
         fitted = fit_rows(ids, lengths, width=task.width, policy=task.policy, step=task.step)
         sizes = sum(column.stops - column.starts for column in batch.columns.values())
         self.ids.append(fitted.ids)
@@ -166,5 +175,6 @@ class _Part:
             **joined,
             "bad": self.bad,
             "first_long": self.first_long,
+            "first_special": self.first_special,
             "num_lines": self.num_lines,
         }

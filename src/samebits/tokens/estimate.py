@@ -17,6 +17,7 @@ from samebits.data.readers.rows import iter_rows
 from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encode import EncodeState, encode_block, piece_codes
+from samebits.tokens.encoders.file_tokenizer import FileTokenizer
 from samebits.tokens.training.learn import COMPRESSED_FACTOR
 
 __all__ = ["Estimate", "estimate"]
@@ -86,7 +87,7 @@ def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -
     item = np.dtype(dtype).itemsize
     stream = num_tokens * item
     largest = max((shard.stop - shard.start for shard in plan.shards), default=0)
-    encoder = ENCODER_BYTES if state.tokenizer.kind == "bpe.v1" else 0
+    encoder = ENCODER_BYTES if isinstance(state.tokenizer, FileTokenizer) else 0
     return Estimate(
         num_rows,
         num_tokens,

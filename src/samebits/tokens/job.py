@@ -13,7 +13,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus
 from samebits.tokens.build import build
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.encoders.open_tokenizer import tokenizer_digest
+from samebits.tokens.encoders.open_tokenizer import refuse_ambiguous, tokenizer_digest
 
 __all__ = ["JOB"]
 
@@ -31,6 +31,7 @@ class TokensJob:
 
     def plan(self, config: TokensConfig) -> Plan:
         """Cut the corpus on its byte grid; the content of a tokenizer file counts as a setting."""
+        refuse_ambiguous(config.tokenizer)
         corpus = open_corpus(
             config.inputs, format=config.input_format, cell_bytes=round(config.cell_mb * (1 << 20))
         )

@@ -5,8 +5,10 @@ Ids come out as one flat array with ``n + 1`` offsets. The readers promise valid
 still safe here: its first byte counts as one unknown character, nothing is read past the row's end.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -140,3 +142,69 @@ def rows_to_strings(const uint8_t[::1] buffer, const int64_t[::1] starts, const 
         if stops[i] > starts[i]:
             rows[i] = PyUnicode_DecodeUTF8(<const char*>&buffer[starts[i]], stops[i] - starts[i], NULL)
     return rows
+
+
+def rows_to_bytes(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+    """The rows as Python bytes, for libraries that take nothing else."""
+    cdef Py_ssize_t i, n = starts.shape[0]
+    check_rows(buffer.shape[0], starts, stops)
+    cdef list rows = [b""] * n
+    for i in range(n):
+        if stops[i] > starts[i]:
+            rows[i] = PyBytes_FromStringAndSize(<const char*>&buffer[starts[i]], stops[i] - starts[i])
+    return rows
+
+
+cdef bint has_char(
+    const uint8_t* p, Py_ssize_t size, const int32_t* firsts, const int32_t* lasts, Py_ssize_t num
+) noexcept nogil:
+    """Whether valid UTF-8 contains a character of one of the ranges, all of which begin at U+0800 or later."""
+    cdef Py_ssize_t i = 0, k
+    cdef int32_t code
+    cdef uint64_t eight
+    while i < size:
+        if i + 8 <= size:
+            memcpy(&eight, p + i, 8)
+            if not eight & <uint64_t>0x8080808080808080:
+                i += 8
+                continue
+        if p[i] < 0xE0:
+            i += 1
+            continue
+        if p[i] < 0xF0:
+            if i + 2 >= size:
+                return False
+            code = ((p[i] & 15) << 12) | ((p[i + 1] & 63) << 6) | (p[i + 2] & 63)
+            i += 3
+        else:
+            if i + 3 >= size:
+                return False
+            code = ((p[i] & 7) << 18) | ((p[i + 1] & 63) << 12) | ((p[i + 2] & 63) << 6) | (p[i + 3] & 63)
+            i += 4
+        for k in range(num):
+            if code < firsts[k]:
+                break
+            if code <= lasts[k]:
+                return True
+    return False
+
+
+def rows_with_chars(
+    const uint8_t[::1] buffer,
+    const int64_t[::1] starts,
+    const int64_t[::1] stops,
+    const int32_t[::1] firsts,
+    const int32_t[::1] lasts,
+):
+    """Which rows contain a character of one of the ranges ``firsts[k]`` to ``lasts[k]``, in ascending order: uint8."""
+    cdef Py_ssize_t i, n = starts.shape[0], num = firsts.shape[0]
+    check_rows(buffer.shape[0], starts, stops)
+    if num == 0 or lasts.shape[0] != num:
+        raise ValueError(f"{num} ranges begin and {lasts.shape[0]} end")
+    found = np.zeros(n, np.uint8)
+    cdef uint8_t[::1] flags = found
+    with nogil:
+        for i in range(n):
+            if stops[i] > starts[i]:
+                flags[i] = has_char(&buffer[starts[i]], stops[i] - starts[i], &firsts[0], &lasts[0], num)
+    return found

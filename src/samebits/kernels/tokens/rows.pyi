@@ -13,3 +13,6 @@ def copy_ranges(stream: NDArray[_Token], starts: _Ints, stops: _Ints, out: NDArr
 def place_rows(
     stream: NDArray[_Token], starts: _Ints, stops: _Ints, out: NDArray[_Token], pad: int
 ) -> None: ...
+def flatten_rows(
+    rows: NDArray[np.uint32], lengths: _Ints, places: _Ints, out: NDArray[np.uint32]
+) -> None: ...

@@ -86,3 +86,19 @@ def place_rows(
                 memcpy(&out[i, 0], &stream[starts[i]], size * sizeof(token))
             for j in range(size, width):
                 out[i, j] = pad
+
+
+def flatten_rows(
+    const uint32_t[:, ::1] rows, const int64_t[::1] lengths, const int64_t[::1] places, uint32_t[::1] out
+):
+    """Copy the first ``lengths[i]`` ids of row ``i`` to ``out`` from ``places[i]`` on."""
+    cdef Py_ssize_t i, n = rows.shape[0]
+    if lengths.shape[0] != n or places.shape[0] != n:
+        raise ValueError(f"{n} rows, {lengths.shape[0]} lengths and {places.shape[0]} places")
+    for i in range(n):
+        if not 0 <= lengths[i] <= rows.shape[1] or not 0 <= places[i] <= out.shape[0] - lengths[i]:
+            raise ValueError(f"row {i}: {lengths[i]} of {rows.shape[1]} ids to place {places[i]}")
+    with nogil:
+        for i in range(n):
+            if lengths[i]:
+                memcpy(&out[places[i]], &rows[i, 0], lengths[i] * sizeof(uint32_t))

@@ -85,6 +85,11 @@ class Tokenizer(Protocol):
         ...
 
     @property
+    def special_names(self) -> tuple[str, ...]:
+        """How the special tokens are written."""
+        ...
+
+    @property
     def note(self) -> str:
         """Which library encodes, and why; for people, never for results."""
         ...
@@ -124,6 +129,7 @@ class ByteTokenizer:
     vocab_size: ClassVar[int] = 260
     specials: ClassVar[Specials] = Specials(pad=257, unk=None, bos=258, sep=259, eos=256)
     note: ClassVar[str] = "byte kernel"
+    special_names: ClassVar[tuple[str, ...]] = tuple(SPECIAL_NAMES.values())
 
     def encode(self, texts: TextColumn) -> Encoded:
         """Copy the bytes."""
@@ -148,6 +154,7 @@ class CharTokenizer:
     kind: ClassVar[str] = "char.v1"
     specials: ClassVar[Specials] = LEARNED_SPECIALS
     note: ClassVar[str] = "char kernel"
+    special_names: ClassVar[tuple[str, ...]] = tuple(SPECIAL_NAMES.values())
 
     @property
     def vocab_size(self) -> int:
@@ -182,6 +189,7 @@ class WordTokenizer:
     kind: ClassVar[str] = "word.v1"
     specials: ClassVar[Specials] = LEARNED_SPECIALS
     note: ClassVar[str] = "word kernel"
+    special_names: ClassVar[tuple[str, ...]] = tuple(SPECIAL_NAMES.values())
 
     @property
     def vocab_size(self) -> int:

@@ -23,8 +23,9 @@ from samebits.errors import ConfigError, InputError
 from samebits.kernels.tokens.chars import count_chars, rows_to_strings
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.words import count_words
-from samebits.tokens.encoders.bpe import import_tokenizers
+from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.encoders.open_tokenizer import load_tokenizer
+from samebits.tokens.encoders.tokenizers_encoder import import_tokenizers
 from samebits.tokens.encoders.vocab import (
     FIRST_ID,
     SPECIAL_NAMES,
@@ -51,6 +52,7 @@ class LearnSettings:
         sample_mb: Text given to the byte-pair trainer at most.
         seed: Seed of the sample.
         max_line_bytes: A longer line is a bad row.
+        special_tokens: What special tokens inside a text become when the tokenizer is used.
     """
 
     kind: Literal["char", "word", "bpe"]
@@ -60,6 +62,7 @@ class LearnSettings:
     sample_mb: int = 100
     seed: int = 0
     max_line_bytes: int = MAX_LINE_BYTES
+    special_tokens: SpecialTokens = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,4 +198,8 @@ def _learn_bpe(plan: Plan, settings: LearnSettings, engine: Engine, out: Artifac
         show_progress=False,
     )
     tokenizer.train_from_iterator(pieces, trainer)
-    return load_tokenizer(tokenizer.to_str(pretty=True).encode(), name="learned tokenizer")
+    return load_tokenizer(
+        tokenizer.to_str(pretty=True).encode(),
+        name="learned tokenizer",
+        special_tokens=settings.special_tokens,
+    )

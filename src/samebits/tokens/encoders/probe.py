@@ -1,24 +1,20 @@
-"""Nasty strings on which two encoders must agree before the faster one is trusted, and the memory that they did.
+"""Nasty strings on which two encoders must agree before the faster one is trusted.
 
 The strings cover every block of the basic plane, emoji, combining marks, all white space, contractions, digits of
 many scripts and text that looks like special tokens. A probe takes about 0.2 s, mostly for loading the slower
-library, so a passed one is remembered in the user's cache under a key made of the tokenizer and both versions.
+library; ``probe_memory`` keeps it from being made twice.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from importlib import metadata
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
 from samebits.core.seeds import rng_for
 
-__all__ = ["probe_key", "probe_texts", "remember", "was_equal"]
+__all__ = ["probe_texts"]
 
-PROBE_VERSION = 1
 PROBE_COUNT = 1500
 FIXED = (
     "",
@@ -47,8 +43,8 @@ def _pools() -> tuple[str, ...]:
     )
 
 
-def probe_texts(count: int = PROBE_COUNT, *, seed: int = 5) -> list[str]:
-    """Return the fixed strings and ``count`` drawn ones of 1 to 12 pieces of 1 to 9 characters."""
+def probe_texts(count: int = PROBE_COUNT, *, seed: int = 5, tokens: Sequence[str] = ()) -> list[str]:
+    """Return the fixed strings, ``count`` drawn ones of 1 to 12 pieces of 1 to 9 characters, and ``tokens``."""
     rng = rng_for(seed, "tokens", "probe")
     num_pieces = rng.integers(1, 13, count)
     total, alphabets = int(num_pieces.sum()), _pools()
@@ -61,29 +57,4 @@ def probe_texts(count: int = PROBE_COUNT, *, seed: int = 5) -> list[str]:
         at += length
     stops = np.cumsum(num_pieces).tolist()
     drawn = ["".join(pieces[a:b]) for a, b in zip([0, *stops[:-1]], stops, strict=True)]
-    return [*FIXED, *drawn]
-
-
-def probe_key(document: bytes) -> str:
-    """Key of one tokenizer under the installed versions of both libraries."""
-    versions = [metadata.version(name) for name in ("tokenizers", "fastokens")]
-    return hashlib.sha256(f"{PROBE_VERSION} {versions} ".encode() + document).hexdigest()
-
-
-def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "samebits" / "probes"
-
-
-def was_equal(key: str) -> bool:
-    """Whether a probe with this key passed before."""
-    return (_folder() / key).is_file()
-
-
-def remember(key: str) -> None:
-    """Note that a probe passed; a cache that cannot be written is no reason to stop."""
-    try:
-        _folder().mkdir(parents=True, exist_ok=True)
-        (_folder() / key).touch()
-    except OSError:
-        return
+    return [*FIXED, *drawn, *tokens]

@@ -1,0 +1,104 @@
+"""The encoders, fastest first, and the choice among them.
+
+An encoder is used for a tokenizer file only when the file is on its allow-list and a probe at load time gives the ids of
+``tokenizers``, which defines them. So the choice never changes a result: it is named in the record, never in the digest.
+A new encoder is one file with ``why_not`` and a class, and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from samebits.errors import MissingExtra
+from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, remembered_words
+from samebits.tokens.encoders.interface import Encoder, SpecialTokens, column_of
+from samebits.tokens.encoders.probe import probe_texts
+from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
+from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
+
+__all__ = ["ENCODERS", "REFERENCE", "Choice", "choose_encoder", "make_encoder"]
+
+REFERENCE = "tokenizers"
+
+
+class Entry(NamedTuple):
+    """One encoder.
+
+    Attributes:
+        package: The distribution whose version a probe depends on.
+        why_not: Takes the parsed file; says why it is not on the list, or nothing.
+        make: Makes the encoder.
+    """
+
+    package: str
+    why_not: Callable[[dict[str, Any], SpecialTokens], str]
+    make: Callable[[bytes, SpecialTokens], Encoder]
+
+
+ENCODERS: dict[str, Entry] = {
+    "gigatoken": Entry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
+    "fastokens": Entry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
+    "remembered words": Entry("samebits", remembered_words.why_not, remembered_words.RememberingEncoder),
+    REFERENCE: Entry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder),
+}
+
+
+class Choice(NamedTuple):
+    """The encoder for a file, the sentence that explains it, and the live object if a probe made one."""
+
+    name: str
+    note: str
+    live: Encoder | None = None
+
+
+def make_encoder(name: str, document: bytes, special_tokens: SpecialTokens) -> Encoder:
+    """Make an encoder by name."""
+    return ENCODERS[name].make(document, special_tokens)
+
+
+def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> Choice:
+    """Return the fastest encoder that gives the ids of ``tokenizers`` for a tokenizer.json."""
+    parsed: dict[str, Any] | None = None
+    reasons: list[str] = []
+    for name, entry in ENCODERS.items():
+        try:
+            key = probe_key(document, entry.package, special_tokens)
+            if was_equal(key):
+                return Choice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
+            parsed = parsed or msgspec.json.decode(document)
+            reason = entry.why_not(parsed, special_tokens)
+            if not reason:
+                choice = _probed(name, document, special_tokens)
+                if choice.live is not None:
+                    remember(key)
+                    return choice
+                reason = choice.note
+        except (ImportError, MissingExtra, ValueError) as error:
+            reason = f"cannot be used ({error})"
+        reasons.append(f"{name}: {reason}")
+    return Choice(REFERENCE, f"{REFERENCE}: not " + "; not ".join(reasons[:-1] or reasons))
+
+
+def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> Choice:
+    """Compare an encoder with the reference; without a live object when they differ."""
+    if name == REFERENCE:
+        return Choice(name, "")
+    texts = column_of(probe_texts(tokens=_special_texts(document) if special_tokens == "ids" else ()))
+    encoder = make_encoder(name, document, special_tokens)
+    ours = encoder.encode_texts(texts)
+    theirs = ReferenceEncoder(document, special_tokens).encode_texts(texts)
+    if not (np.array_equal(ours[0], theirs[0]) and np.array_equal(ours[1], theirs[1])):
+        return Choice(name, f"gave other ids on {len(texts)} probe texts")
+    return Choice(
+        name, f"{name}: on the allow-list; equal to tokenizers on {len(texts)} probe texts", encoder
+    )
+
+
+def _special_texts(document: bytes) -> tuple[str, ...]:
+    """Texts that hold the special tokens of a file."""
+    added = msgspec.json.decode(document).get("added_tokens") or []
+    return tuple(f"a {token['content']}b" for token in added if token.get("special"))
