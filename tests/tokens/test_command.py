@@ -11,6 +11,7 @@ import pytest
 from samebits.cli.app import run
 from samebits.cli.early import begin_early
 from samebits.machine import early_start as early
+from samebits.tokens.encoders.allow_list import byte_alphabet
 from samebits.tokens.encoders.probe_memory import probe_key, remember
 
 
@@ -79,8 +80,13 @@ def test_mistakes_end_with_a_code_and_a_way_out(
 
 
 @pytest.mark.parametrize("form", ["-t {}", "--tokenizer {}", "--tokenizer={}"])
-def test_a_tokenizer_file_on_the_command_line_is_loaded_early(tmp_path: Path, form: str) -> None:
-    document = {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": []}
+def test_a_tokenizer_file_on_the_command_line_is_loaded_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    vocabulary = {char: i for i, char in enumerate(byte_alphabet())}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    document = {"model": {"type": "BPE", "vocab": vocabulary, "merges": []}, "pre_tokenizer": level}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -92,7 +98,7 @@ def test_a_tokenizer_file_on_the_command_line_is_loaded_early(tmp_path: Path, fo
         begin_early(arguments)
         loaded = early.take(key)
         assert loaded is not None
-        assert loaded.vocab_size == 1
+        assert loaded.vocab_size == 256
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> C
                     remember(key)
                     return choice
                 reason = choice.note
-        except (ImportError, MissingExtra, ValueError) as error:
+        except (ImportError, MissingExtra, RuntimeError, ValueError) as error:
             reason = f"cannot be used ({error})"
         reasons.append(f"{name}: {reason}")
     return Choice(REFERENCE, f"{REFERENCE}: not " + "; not ".join(reasons[:-1] or reasons))
