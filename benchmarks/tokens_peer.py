@@ -1,8 +1,10 @@
 """The peers of ``tokens_vs_peers``: runs in their own environment, so it imports nothing of samebits.
 
-Usage: ``python tokens_peer.py datasets|datatrove|pool|puzzles INPUT TOKENIZER OUTPUT WORKERS``. Each is written the way its
-documentation does it, with batches and without progress bars; the output is one file of 16-bit ids with an end-of-text id
-after each document, or for puzzles three ``.npy`` files.
+Usage: ``python tokens_peer.py datasets|datatrove|pool|gigatoken|puzzles INPUT TOKENIZER OUTPUT WORKERS [EOS]``. Each is
+written the way its documentation does it, with batches and without progress bars; special tokens in texts stay text where the
+library can be told so. The output is one file of 16-bit ids with an end-of-text id after each document (``EOS``: 0, or ``none``),
+or for puzzles three ``.npy`` files. gigatoken stops with the ids in memory, as its documentation does, unless OUTPUT says where to
+write them (``-``: nowhere).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import numpy as np  # after the variables
 
 PAD, UNK, BOS, SEP, EOS = 0, 1, 2, 3, 4
 WORKER: dict[str, Any] = {}  # the tokenizer of a worker of the pool
+END: list[int] = [0]  # what follows a document
 
 
 def with_datasets(source: str, tokenizer: str, output: str, workers: int) -> None:
@@ -34,10 +37,11 @@ def with_datasets(source: str, tokenizer: str, output: str, workers: int) -> Non
     from tokenizers import Tokenizer
 
     library = Tokenizer.from_file(tokenizer)
+    library.encode_special_tokens = True
     data = datasets.load_dataset("json", data_files=source, split="train", cache_dir=output + ".cache")
 
     def encode(batch: dict[str, list[str]]) -> dict[str, list[Any]]:
-        ids = [[*row.ids, 0] for row in library.encode_batch_fast(batch["text"], add_special_tokens=False)]
+        ids = [[*row.ids, *END] for row in library.encode_batch_fast(batch["text"], add_special_tokens=False)]
         return {"ids": ids, "len": [len(row) for row in ids]}
 
     data = data.map(encode, batched=True, num_proc=workers, remove_columns=data.column_names)
@@ -76,6 +80,7 @@ def start_worker(tokenizer: str) -> None:
     from tokenizers import Tokenizer
 
     WORKER["tokenizer"] = Tokenizer.from_file(tokenizer)
+    WORKER["tokenizer"].encode_special_tokens = True
 
 
 def encode_line(line: str) -> list[int]:
@@ -92,6 +97,21 @@ def with_pool(source: str, tokenizer: str, output: str, workers: int) -> None:
         Path(output).open("wb") as out,
     ):
         out.writelines(np.array(ids, np.uint16).tobytes() for ids in pool.imap(encode_line, lines, 32))
+
+
+def with_gigatoken(source: str, tokenizer: str, output: str, workers: int) -> None:
+    """``encode_files`` on as many cores, from JSON lines to ids in memory."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workers])
+    import gigatoken
+
+    library = gigatoken.Tokenizer(tokenizer)
+    rows = library.encode_files(gigatoken.gigatoken_rs.JsonlFileSource([source]))
+    if output == "-":
+        return
+    lengths = np.diff(np.asarray(rows.layout.offsets))
+    flat = np.asarray(rows.layout.content.data).astype(np.uint16)
+    np.insert(flat, np.cumsum(lengths), END[0]).tofile(output)
 
 
 def with_loop(source: str, tokenizer: str, output: str, workers: int) -> None:
@@ -116,8 +136,15 @@ def with_loop(source: str, tokenizer: str, output: str, workers: int) -> None:
         np.save(f"{output}.{name}.npy", array)
 
 
-PEERS = {"datasets": with_datasets, "datatrove": with_datatrove, "pool": with_pool, "puzzles": with_loop}
+PEERS = {
+    "datasets": with_datasets,
+    "datatrove": with_datatrove,
+    "pool": with_pool,
+    "gigatoken": with_gigatoken,
+    "puzzles": with_loop,
+}
 
 if __name__ == "__main__":
-    peer, given, vocabulary, result, number = sys.argv[1:]
+    peer, given, vocabulary, result, number = sys.argv[1:6]
+    END[:] = [] if sys.argv[6:] == ["none"] else [0]
     PEERS[peer](given, vocabulary, result, int(number))

@@ -3,13 +3,17 @@
 Every side runs as a command of its own, start-up and output included, 2 workers each: JSON lines to one file of 16-bit ids by
 a 32k byte-pair tokenizer that ``tokens train-tokenizer`` has made. Outputs are compared byte for byte first. The loop turns
 puzzles into padded rows on one core; ours stores rows once (input, target and mask are views), and once more writes the
-three arrays of the loop, which are compared. Ratio keys: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``,
-``puzzle_loop`` (peer's seconds by ours), ``two_workers`` (ours with one by ours with two on the larger file, ``record.seconds``,
-so without start-up), ``two_workers_command`` (the same, whole commands), ``machine_two_processes`` (twice the time of one such
-command over that of two at once, which share nothing: what this machine's second core is worth). The quick form uses
-3 MB and 8 MB and an 8k tokenizer under the same keys.
+three arrays of the loop, which are compared.
 
-A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large``, ``workers`` or ``puzzles`` as often as
+Ratio keys, the other side's seconds by ours: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``, ``puzzle_loop``;
+``gigatoken_files`` (its own ``encode_files``, which ends with ids in memory, on the larger file); ``sentencepiece_bpe``, ``unigram``,
+``wordpiece`` (``datasets.map`` with a tokenizer of that family, on the smaller file); ``today`` (an earlier samebits on the larger
+file: ``--before FOLDER`` names its checkout with compiled kernels; left out without it). ``two_workers`` is ours with one by ours
+with two on the larger file, ``record.seconds``, so without start-up; ``two_workers_command`` the same, whole commands;
+``machine_two_processes`` twice the time of one such command over that of two at once, which share nothing: what this machine's
+second core is worth. The quick form uses 3 MB and 8 MB and an 8k tokenizer under the same keys.
+
+A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large``, ``workers``, ``families`` or ``puzzles`` as often as
 liked, cut it into pieces: files and runs are kept under ``.bench``, every call adds a round (of workers 15, because they are
 short), and the record is made of all of them.
 """
@@ -30,15 +34,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import samebits
 from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
 from benchmarks.tokens_data import text_jsonl, write_puzzles
+from benchmarks.tokens_families import families
 
 PEER = Path(__file__).with_name("tokens_peer.py")
-GROUPS = ("small", "large", "workers", "puzzles")
+GROUPS = ("small", "large", "workers", "families", "puzzles")
+FAMILIES = {
+    "sentencepiece_bpe": "pieces like Llama 2",
+    "unigram": "Unigram, no normalizer",
+    "wordpiece": "WordPiece like BERT, cased",
+}
 ROUNDS_OF_WORKERS = 15
 LOOP_ARRAYS = ("input_ids", "target_ids", "attention_mask")
 Side = Callable[[], dict[str, float]]
@@ -59,8 +70,8 @@ def timed(command: list[str]) -> dict[str, float]:
 class Bench:
     """Files and commands of one run."""
 
-    def __init__(self, folder: Path, *, quick: bool) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, quick: bool, before: str = "") -> None:
+        self.folder, self.before = folder, before
         self.repeated: dict[str, int] = {}
         self.sizes = {"small": 3, "large": 8} if quick else {"small": 17, "large": 120}
         self.num_puzzles = 30_000 if quick else 400_000
@@ -69,7 +80,8 @@ class Bench:
         # compile ours at every start (0.1 s)
         compileall.compile_dir(str(Path(samebits.__file__).parent), quiet=1)
         version = metadata.version("tokenizers")
-        self.peer = peer_python("tokens", ["datasets", "datatrove", "orjson", f"tokenizers=={version}"])
+        packages = ["datasets", "datatrove", "gigatoken", "orjson", f"tokenizers=={version}"]
+        self.peer = peer_python("tokens", packages)
 
     def prepare(self) -> None:
         """Write the files and learn both tokenizers."""
@@ -77,10 +89,20 @@ class Bench:
             self.repeated[name] = text_jsonl(self.folder / f"{name}.jsonl", size * 1_000_000)
         write_puzzles(self.folder / "puzzles.jsonl", self.num_puzzles)
         self.halve("small")
+        self.train_families()
         self.ours_command("train-tokenizer", "small.jsonl", "bpe", "--vocab-size", str(self.vocab_size))
         self.ours_command(
             "train-tokenizer", "puzzles.jsonl", "words", "--kind", "word", "--columns", "puzzle,solution"
         )
+
+    def train_families(self) -> None:
+        """Write a tokenizer of every family that is compared."""
+        with (self.folder / "small.jsonl").open("rb") as lines:
+            texts = [json.loads(line)["text"] for line in islice(lines, 500)]
+        made = {family.title: family for family in families(texts, vocab_size=self.vocab_size // 4)}
+        for name, title in FAMILIES.items():
+            (self.folder / name).mkdir()
+            (self.folder / name / "tokenizer.json").write_bytes(made[title].document)
 
     def halve(self, name: str) -> None:
         """Cut a file in two: datatrove gives a file to a task."""
@@ -91,18 +113,28 @@ class Bench:
         (halves / "0.jsonl").write_bytes(b"".join(lines[:middle]))
         (halves / "1.jsonl").write_bytes(b"".join(lines[middle:]))
 
-    def ours_command(self, verb: str, source: str, output: str, *flags: str) -> dict[str, float]:
-        """Run ``samebits tokens``; adds the seconds of its own record."""
+    def ours_command(
+        self, verb: str, source: str, output: str, *flags: str, home: str = ""
+    ) -> dict[str, float]:
+        """Run ``samebits tokens``, perhaps of another checkout; adds the seconds of its own record."""
         shutil.rmtree(self.folder / output, ignore_errors=True)
         command = [sys.executable, "-m", "samebits", "tokens", verb, str(self.folder / source)]
-        spent = timed([*command, "-o", str(self.folder / output), "-q", *flags])
+        command = [*command, "-o", str(self.folder / output), "-q", *flags]
+        spent = timed(["env", f"PYTHONPATH={Path(home) / 'src'}", *command] if home else command)
         record = json.loads((self.folder / output / "record.json").read_bytes())
         return {**spent, "record": record["seconds"], "peak": record["peak_rss"]["driver"]}
 
-    def ours(self, name: str, workers: int, output: str = "") -> Side:
+    def ours(self, name: str, workers: int, output: str = "", home: str = "") -> Side:
         """Our build of a text file."""
         flags = ("-t", str(self.folder / "bpe"), "-w", str(workers))
-        return lambda: self.ours_command("build", f"{name}.jsonl", output or f"ours-{name}", *flags)
+        return lambda: self.ours_command(
+            "build", f"{name}.jsonl", output or f"ours-{name}", *flags, home=home
+        )
+
+    def ours_family(self, family: str) -> Side:
+        """Our build of the smaller file with another tokenizer."""
+        flags = ("-t", str(self.folder / family), "-w", "2", "--no-add-eos", "--dtype", "uint16")
+        return lambda: self.ours_command("build", "small.jsonl", f"ours-families-{family}", *flags)
 
     def pair(self, name: str) -> Side:
         """Two builds of a file at the same time, with one worker each."""
@@ -123,27 +155,33 @@ class Bench:
         output = "ours-puzzles" + "-all" * bool(extra)
         return lambda: self.ours_command("build", "puzzles.jsonl", output, *flags, *columns, *extra)
 
-    def theirs(self, peer: str, source: str, tokenizer: str = "bpe") -> Side:
-        """A peer's command, with fresh output."""
-        output = self.folder / f"{peer}-{Path(source).stem}"
+    def theirs(self, peer: str, source: str, tokenizer: str = "bpe", group: str = "") -> Side:
+        """A peer's command, with fresh output; without end-of-text ids for a family."""
+        output = self.folder / f"{peer}-{group or Path(source).stem}"
 
         def side() -> dict[str, float]:
             for old in self.folder.glob(f"{output.name}*"):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
             tokenizer_file = self.folder / tokenizer / "tokenizer.json"
             paths = [str(self.folder / source), str(tokenizer_file), str(output)]
-            return timed([str(self.peer), str(PEER), peer, *paths, "2"])
+            return timed([str(self.peer), str(PEER), peer, *paths, "2", "none" if group else "0"])
 
         return side
 
+    def in_memory(self, source: str) -> Side:
+        """Gigatoken's own way, without the output that is compared."""
+        paths = [str(self.folder / source), str(self.folder / "bpe" / "tokenizer.json"), "-"]
+        return lambda: timed([str(self.peer), str(PEER), "gigatoken", *paths, "2"])
+
     def sides(self) -> dict[str, Side]:
         """Everything that is timed, by name."""
-        return {
+        found = {
             "datasets small": self.theirs("datasets", "small.jsonl"),
             "datatrove small": self.theirs("datatrove", "small-halves"),
             "pool small": self.theirs("pool", "small.jsonl"),
             "samebits small": self.ours("small", 2),
             "datasets large": self.theirs("datasets", "large.jsonl"),
+            "gigatoken large": self.in_memory("large.jsonl"),
             "samebits large": self.ours("large", 2),
             "samebits workers, 1": self.ours("large", 1, "ours-workers"),
             "samebits workers, 2": self.ours("large", 2, "ours-workers"),
@@ -152,16 +190,29 @@ class Bench:
             "samebits puzzles": self.puzzle(),
             "samebits puzzles, three arrays": self.puzzle("--materialize"),
         }
+        if self.before:
+            found["before large"] = self.ours("large", 2, "before-large", self.before)
+        for family in FAMILIES:
+            theirs = self.theirs("datasets", "small.jsonl", family, f"families-{family}")
+            found[f"datasets families, {family}"] = theirs
+            found[f"samebits families, {family}"] = self.ours_family(family)
+        return found
 
     def differences(self, group: str) -> list[str]:
         """Names of outputs of a group that are not the same bytes."""
+        if group == "large":
+            self.theirs("gigatoken", "large.jsonl")()  # once more, with the ids written
         pairs = {
             "datasets-small": "ours-small/train.bin",
             "datatrove-small-halves": "ours-small/train.bin",
             "pool-small": "ours-small/train.bin",
             "datasets-large": "ours-large/train.bin",
+            "gigatoken-large": "ours-large/train.bin",
             "ours-workers/train.bin": "ours-pair-0/train.bin",  # two workers and one
         }
+        pairs |= {f"datasets-families-{name}": f"ours-families-{name}/train.bin" for name in FAMILIES}
+        if self.before:
+            pairs["before-large/train.bin"] = "ours-large/train.bin"
         for name in LOOP_ARRAYS:
             pairs[f"puzzles-puzzles.{name}.npy"] = f"ours-puzzles-all/train.{name}.npy"
         mine = {a: b for a, b in pairs.items() if group in a.split(".")[0]}
@@ -206,6 +257,8 @@ class Runs:
         pairs = {
             "datasets_map_17mb": (wall, "datasets small", "samebits small"),
             "datasets_map_120mb": (wall, "datasets large", "samebits large"),
+            "gigatoken_files": (wall, "gigatoken large", "samebits large"),
+            "today": (wall, "before large", "samebits large"),
             "datatrove": (wall, "datatrove small", "samebits small"),
             "puzzle_loop": (wall, "loop puzzles", "samebits puzzles"),
             "two_workers": (inside, "samebits workers, 1", "samebits workers, 2"),
@@ -213,6 +266,8 @@ class Runs:
             "plain_pool": (wall, "pool small", "samebits small"),
             "puzzle_loop_three_arrays": (wall, "loop puzzles", "samebits puzzles, three arrays"),
         }
+        for name in FAMILIES:
+            pairs[name] = (wall, f"datasets families, {name}", f"samebits families, {name}")
         found = {key: of[a] / of[b] for key, (of, a, b) in pairs.items() if a in of and b in of}
         if "samebits workers, 1" in wall:
             found["machine_two_processes"] = (
@@ -239,14 +294,14 @@ def in_pieces(bench: Bench, piece: str) -> Runs:
 
 def main() -> None:
     """Generate, compare, measure, report."""
-    options = arguments(__doc__.splitlines()[0], only="")
+    options = arguments(__doc__.splitlines()[0], only="", before="")
     BENCH.mkdir(exist_ok=True)
     if options.only:
-        bench = Bench(BENCH / "tokens_vs_peers", quick=options.quick)
+        bench = Bench(BENCH / "tokens_vs_peers", quick=options.quick, before=options.before)
         runs = in_pieces(bench, options.only)
     else:
         with tempfile.TemporaryDirectory(dir=BENCH) as name:
-            bench, runs = Bench(Path(name), quick=options.quick), Runs()
+            bench, runs = Bench(Path(name), quick=options.quick, before=options.before), Runs()
             bench.prepare()
             measure(bench, runs, GROUPS, 1 if options.quick else min(options.rounds, 3))
     wall, cpu, ratios = runs.median("wall"), runs.median("cpu"), runs.ratios()
@@ -263,7 +318,9 @@ def main() -> None:
         "wall_seconds": wall,
         "cpu_seconds": cpu,
         "runs": runs.found,
-        "peers": {n: _peer_version(bench.peer, n) for n in ("datasets", "datatrove", "tokenizers")},
+        "peers": {
+            n: _peer_version(bench.peer, n) for n in ("datasets", "datatrove", "gigatoken", "tokenizers")
+        },
     }
     finish("tokens_vs_peers", equal=not runs.different, ratios=ratios, details=details, options=options)
 

@@ -20,7 +20,8 @@ from samebits.data.token_store import TokenStore
 from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.estimate import Estimate
-from samebits.tokens.layouts.writers import Batch, RowsWriter
+from samebits.tokens.layouts.interface import Batch, StoreShape
+from samebits.tokens.layouts.rows import RowsWriter
 
 
 @pytest.mark.slow
@@ -107,7 +108,7 @@ def test_a_full_disk_leaves_no_file_open(tmp_path: Path) -> None:
     def path_of(name: str) -> Path:
         return Path("/dev/full") if "tokens" in name else tmp_path / name
 
-    writer = RowsWriter(path_of, "train", "<u2", width=4, pad=0, prompts=True)
+    writer = RowsWriter(path_of, "train", StoreShape("<u2", 4, 0, True))
     one = np.ones(1, np.int64)
     writer.append(Batch(np.ones(1, np.uint16), one, one.astype(np.uint64), one))
     with pytest.raises(OSError, match="No space left"):

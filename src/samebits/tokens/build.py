@@ -7,6 +7,7 @@ to another split, and appending input moves none either.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,8 +30,9 @@ from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.encoders.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.encoders.vocab import Tokenizer
 from samebits.tokens.estimate import estimate
-from samebits.tokens.layouts.megatron import write_index
-from samebits.tokens.layouts.writers import Batch, PackedWriter, RowsWriter, RowWriter, close_all, materialize
+from samebits.tokens.layouts.interface import Batch, RowWriter, StoreShape, close_all
+from samebits.tokens.layouts.packed import PackedWriter
+from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.training.learn import LearnSettings, learn_tokenizer
 
 __all__ = ["build"]
@@ -108,6 +110,7 @@ class _Fold:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.threshold = np.uint64(int(config.val_ratio * 2.0**64))
         self.prompts = config.parsed_template().has_prompt
+        self.shape = StoreShape(dtype, config.width, tokenizer.specials.pad, self.prompts)
         make = self._scratch_writer if config.shuffle else self._final_writer
         self.writers: dict[str, RowWriter] = {split: make(split) for split in config.splits}
 
@@ -125,20 +128,10 @@ class _Fold:
         return sum(writer.num_tokens for writer in self.writers.values())
 
     def _final_writer(self, split: str) -> RowWriter:
-        if self.config.layout == "packed":
-            return PackedWriter(self.out.path, split, self.dtype, prompts=self.prompts)
-        assert self.config.width is not None
-        return RowsWriter(
-            self.out.path,
-            split,
-            self.dtype,
-            width=self.config.width,
-            pad=self.tokenizer.specials.pad,
-            prompts=self.prompts,
-        )
+        return LAYOUTS[self.config.layout].writer(self.out.path, split, self.shape)
 
     def _scratch_writer(self, split: str) -> RowWriter:
-        return PackedWriter(self.out.path, f"scratch.{split}", self.dtype, prompts=True)
+        return PackedWriter(self.out.path, f"scratch.{split}", replace(self.shape, prompts=True))
 
     def add(self, shard: Shard, part: dict[str, Any]) -> None:
         """Fold one part."""
@@ -227,7 +220,7 @@ class _Fold:
         for split, writer in self.writers.items():
             if isinstance(writer, PackedWriter):
                 self.out.know_sha256(f"{split}.bin", writer.sha256.hexdigest())
-            self._extras(split)
+            LAYOUTS[self.config.layout].extras(self.out.path, split, self.shape, self.config.extras)
         return self._about()
 
     def _shuffled(self, split: str) -> RowWriter:
@@ -252,13 +245,6 @@ class _Fold:
         for path in paths.values():
             path.unlink()
         return writer
-
-    def _extras(self, split: str) -> None:
-        if self.config.materialize:
-            materialize(self.out.path, split, pad=self.tokenizer.specials.pad)
-        if "megatron" in self.config.export:
-            offsets = np.load(self.out.path(f"{split}.offsets.npy"), mmap_mode="r")
-            write_index(self.out.path(f"{split}.idx"), offsets, self.dtype)
 
     def _about(self) -> dict[str, Any]:
         lines = {name: self.counts[name] for name in ("read", "blank", "dropped")}

@@ -11,12 +11,13 @@ from samebits.core.config import option
 from samebits.errors import ConfigError
 from samebits.tokens.encoders.names import built_in
 from samebits.tokens.encoders.vocab import Tokenizer
+from samebits.tokens.layouts.interface import Extras
+from samebits.tokens.layouts.packed import EXPORTS
+from samebits.tokens.layouts.table import LAYOUTS, LayoutName
 from samebits.tokens.template import Template, template_of
 
-__all__ = ["DEFAULT_LENGTH", "TokensConfig", "store_dtype"]
+__all__ = ["TokensConfig", "store_dtype"]
 
-DEFAULT_LENGTH = 512  # tokens of an input row when --layout rows is not told otherwise
-EXPORTS = ("nanogpt", "megatron")
 DTYPE_SIZES = {"uint8": 1 << 8, "uint16": 1 << 16, "uint32": 1 << 31}  # 2^31: readers may take them as int32
 
 
@@ -41,7 +42,7 @@ class TokensConfig:
         help="what <|endoftext|> and its like become when a text contains them: text, ids, or an error",
         omit_default=True,  # stores of earlier versions keep their digests
     )
-    layout: Literal["packed", "rows"] = option(
+    layout: LayoutName = option(  # noqa: RUF009  # the rule does not see that the alias is a Literal
         "packed", help="packed: one stream of tokens; rows: fixed length"
     )
     columns: tuple[str, ...] = option(
@@ -83,10 +84,10 @@ class TokensConfig:
 
     def __post_init__(self) -> None:
         _check_numbers(self)
-        if self.layout == "rows" and self.export:
-            raise ConfigError("--export needs --layout packed", hint="leave one of them out")
-        if self.layout == "packed" and self.materialize:
-            raise ConfigError("--materialize needs --layout rows", hint="leave one of them out")
+        for name, layout in LAYOUTS.items():
+            for setting in layout.settings:
+                if getattr(self, setting) and name != self.layout:
+                    raise ConfigError(f"--{setting} needs --layout {name}", hint="leave one of them out")
         if self.truncate == "window" and self.width is None:
             raise ConfigError("--truncate window needs --max-length", hint="for example --max-length 1024")
         if self.stride is not None and self.truncate != "window":
@@ -102,14 +103,19 @@ class TokensConfig:
     @property
     def length(self) -> int | None:
         """Tokens of an input row; None when rows are never cut."""
-        return DEFAULT_LENGTH if self.max_length is None and self.layout == "rows" else self.max_length
+        return LAYOUTS[self.layout].default_length if self.max_length is None else self.max_length
 
     @property
     def width(self) -> int | None:
         """Tokens stored of a row at most: one more than the input in rows, for the shifted target."""
         if self.length is None:
             return None
-        return self.length + 1 if self.layout == "rows" else self.length
+        return self.length + LAYOUTS[self.layout].targets
+
+    @property
+    def extras(self) -> Extras:
+        """Further files that are written."""
+        return Extras(self.export, self.materialize)
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encode import EncodeState, encode_block, piece_codes
 from samebits.tokens.encoders.file_tokenizer import FileTokenizer
+from samebits.tokens.layouts.interface import StoreShape
+from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.training.learn import COMPRESSED_FACTOR
 
 __all__ = ["Estimate", "estimate"]
@@ -84,26 +86,17 @@ def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -
     if config.limit is not None and config.limit < num_rows:
         num_tokens = round(num_tokens * config.limit / num_rows)
         num_rows = config.limit
-    item = np.dtype(dtype).itemsize
-    stream = num_tokens * item
+    stream = num_tokens * np.dtype(dtype).itemsize
+    shape = StoreShape(dtype, config.width, state.tokenizer.specials.pad, state.template.has_prompt)
     largest = max((shard.stop - shard.start for shard in plan.shards), default=0)
     encoder = ENCODER_BYTES if isinstance(state.tokenizer, FileTokenizer) else 0
     return Estimate(
         num_rows,
         num_tokens,
-        _store_bytes(config, num_rows, stream, item),
+        LAYOUTS[config.layout].num_bytes(num_rows, num_tokens, shape, config.extras),
         stream + 12 * num_rows + (stream + 20 * num_rows) * config.shuffle,
         CELL_COPIES * largest + encoder,
     )
-
-
-def _store_bytes(config: TokensConfig, num_rows: int, stream: int, item: int) -> int:
-    if config.layout == "packed":
-        megatron = 20 * num_rows if "megatron" in config.export else 0
-        return stream + 16 * num_rows + megatron
-    assert config.length is not None
-    arrays = num_rows * config.length * 9 if config.materialize else 0
-    return num_rows * ((config.length + 1) * item + 12) + arrays
 
 
 def _sample(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> tuple[int, int, int]:

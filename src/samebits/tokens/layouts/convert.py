@@ -17,9 +17,10 @@ from samebits.core.plan import Plan, Shard, ShardTable, cut
 from samebits.data.artifact import ArtifactWriter, open_artifact
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError, InputError
-from samebits.tokens.config import DEFAULT_LENGTH, EXPORTS
-from samebits.tokens.layouts.megatron import write_index
-from samebits.tokens.layouts.writers import Batch, PackedWriter, RowsWriter, RowWriter, materialize
+from samebits.tokens.layouts.interface import Batch, Extras, StoreShape
+from samebits.tokens.layouts.packed import EXPORTS
+from samebits.tokens.layouts.rows import DEFAULT_LENGTH
+from samebits.tokens.layouts.table import LAYOUTS, LayoutName
 from samebits.tokens.long_rows import fit_rows
 
 __all__ = ["CONVERT_JOB", "ConvertConfig", "ConvertJob"]
@@ -33,7 +34,9 @@ class ConvertConfig:
     """What to convert to."""
 
     inputs: tuple[str, ...] = option((), help="the store: a folder that tokens build wrote", location=True)
-    layout: Literal["packed", "rows"] = option("packed", help="layout of the new store")
+    layout: LayoutName = option(  # noqa: RUF009  # the rule does not see that the alias is a Literal
+        "packed", help="layout of the new store"
+    )
     max_length: int = option(DEFAULT_LENGTH, help="rows: tokens of an input row")
     truncate: Literal["cut", "drop", "window"] = option("cut", help="rows: what happens to longer documents")
     stride: int | None = option(None, help="rows: tokens from one window to the next", metavar="N")
@@ -66,11 +69,7 @@ class ConvertShard:
         """Return rows as one stream with lengths."""
         store = state[shard.source]
         lengths = store.lengths[shard.start : shard.stop]
-        if store.layout == "rows":
-            block = np.asarray(store.tokens[shard.start : shard.stop])
-            ids = block[np.arange(block.shape[1]) < lengths[:, None]]
-        else:
-            ids = np.array(store.tokens[int(store.offsets[shard.start]) : int(store.offsets[shard.stop])])
+        ids = LAYOUTS[store.layout].stored_ids(store, shard.start, shard.stop)
         fitted = fit_rows(ids, lengths, width=self.width, policy=self.policy, step=self.step)
         rows = fitted.rows + shard.start
         prompts = np.zeros(len(rows), np.int64) if store.prompts is None else store.prompts[rows]
@@ -119,9 +118,11 @@ class ConvertJob:
         about = dict(stores[0].about)
         if "nanogpt" in config.export and about["dtype"] != "<u2":
             raise ConfigError("nanoGPT reads 16-bit ids", hint="build the store with --export nanogpt")
-        width = config.max_length + 1 if config.layout == "rows" else None
+        layout = LAYOUTS[config.layout]
+        is_cut = layout.default_length is not None
+        width = config.max_length + layout.targets if is_cut else None
         task = ConvertShard(width, config.truncate, config.stride or config.max_length)
-        writers = [_writer(out, store, config, width) for store in stores]
+        writers = [layout.writer(out.path, store.split, _shape(store, width)) for store in stores]
         num_cut = 0
         for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores, unit="rows"):
             batch = Batch(part["ids"], part["lengths"], part["source"], part["prompts"])
@@ -129,10 +130,11 @@ class ConvertJob:
             num_cut += part["num_cut"]
         for store, writer in zip(stores, writers, strict=True):
             writer.close()
-            _extras(out, store, config)
+            extras = Extras(config.export, config.materialize)
+            layout.extras(out.path, store.split, _shape(store, width), extras)
         about |= {
             "layout": config.layout,
-            "length": config.max_length if config.layout == "rows" else None,
+            "length": config.max_length if is_cut else None,
             "rows_cut": about["rows_cut"] + num_cut,
             "splits": {
                 store.split: {"rows": writer.num_rows, "tokens": writer.num_tokens}
@@ -146,20 +148,10 @@ class ConvertJob:
         return about
 
 
-def _writer(out: ArtifactWriter, store: TokenStore, config: ConvertConfig, width: int | None) -> RowWriter:
-    dtype, prompts = store.about["dtype"], bool(store.about["prompts"])
-    if width is None:
-        return PackedWriter(out.path, store.split, dtype, prompts=prompts)
-    pad = store.about["specials"]["pad"]
-    return RowsWriter(out.path, store.split, dtype, width=width, pad=pad, prompts=prompts)
-
-
-def _extras(out: ArtifactWriter, store: TokenStore, config: ConvertConfig) -> None:
-    if config.layout == "rows" and config.materialize:
-        materialize(out.path, store.split, pad=store.about["specials"]["pad"])
-    if config.layout == "packed" and "megatron" in config.export:
-        offsets = np.load(out.path(f"{store.split}.offsets.npy"), mmap_mode="r")
-        write_index(out.path(f"{store.split}.idx"), offsets, store.about["dtype"])
+def _shape(store: TokenStore, width: int | None) -> StoreShape:
+    """What the new files of a split have in common."""
+    about = store.about
+    return StoreShape(about["dtype"], width, about["specials"]["pad"], bool(about["prompts"]))
 
 
 CONVERT_JOB = ConvertJob()
