@@ -13,7 +13,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from tests.serve.browser import INSTALL, find_chromium, opened
 
 from samebits.api import run
 from samebits.core.options import RunOptions
-from samebits.graph.config import GenerateConfig
 from samebits.tokens import TokensConfig
 
 if TYPE_CHECKING:
@@ -130,11 +128,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small model of each kind that this installation can train."""
+    """A folder with a small language model and a token store."""
     made = tmp_path_factory.mktemp("models") / "runs"
     text = made.parent / "book.txt"
     text.write_text("The same bytes come out, however many workers there are. " * 40)
-    from samebits import graph, lm
+    from samebits import lm
 
     small: dict[str, Any] = {
         "layers": 1,
@@ -148,10 +146,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     one = RunOptions(workers="1")
     lm.train(str(text), output=made / "writer", options=one, **small)
     run("tokens", TokensConfig(inputs=(str(text),), tokenizer="byte"), output=made / "tokens", options=one)
-    if find_spec("torch"):
-        run("graph_generate", GenerateConfig(n=100, depths="1:1"), output=made / "math", options=one)
-        tiny: dict[str, Any] = {"steps": 2, "batch": 8, "grad_shards": 1, "width": 16, "layers": 1}
-        graph.train(str(made / "math"), output=made / "parser", options=one, **tiny)
     return made
 
 

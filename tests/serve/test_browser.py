@@ -13,6 +13,11 @@ import pytest
 from tests.serve.conftest import Served, serving, until
 from tests.serve.test_places import start
 
+from samebits import graph
+from samebits.api import run
+from samebits.core.options import RunOptions
+from samebits.graph.config import GenerateConfig
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -134,7 +139,12 @@ def test_the_report_can_be_saved(page: Page, served: Served) -> None:
 
 @pytest.fixture(scope="module")
 def site(models: Path) -> Iterator[Served]:
-    """A server over the models."""
+    """A server over the models, with one that draws graphs where it can be trained."""
+    if find_spec("torch"):
+        one = RunOptions(workers="1")
+        run("graph_generate", GenerateConfig(n=100, depths="1:1"), output=models / "math", options=one)
+        tiny: dict[str, Any] = {"steps": 2, "batch": 8, "grad_shards": 1, "width": 16, "layers": 1}
+        graph.train(str(models / "math"), output=models / "parser", options=one, **tiny)
     with serving(models) as found:
         yield found
 

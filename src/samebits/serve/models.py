@@ -95,6 +95,7 @@ class _Process:
     process: asyncio.subprocess.Process
     waiting: dict[int, asyncio.Queue[dict[str, Any]]] = field(default_factory=dict)
     heard: float = 0.0
+    ended: bool = False
 
 
 class Models:
@@ -151,7 +152,7 @@ class Models:
 
     async def _process(self) -> _Process:
         async with self._starting:
-            if self._now is None or self._now.process.returncode is not None:
+            if self._now is None or self._now.ended:
                 process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", "samebits.serve.worker"),
                     stdin=asyncio.subprocess.PIPE,
@@ -176,6 +177,7 @@ class Models:
                 if queue is not None:
                     queue.put_nowait(answer)
         finally:
+            now.ended = True  # known before the system says how it ended
             for queue in now.waiting.values():
                 queue.put_nowait(
                     {"error": "the model's process ended", "hint": "try again, with a shorter text"}
