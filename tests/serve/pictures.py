@@ -40,7 +40,7 @@ def make_scene(folder: Path) -> None:
     book = folder.parent / "book.txt"
     book.write_text((SAMPLES / "en.txt").read_text(encoding="utf-8"), encoding="utf-8")
     run("graph_generate", GenerateConfig(level=2, n=400, depths="2:1"), output=folder / "math", options=ONE)
-    small: dict[str, Any] = {"steps": 120, "batch": 16, "grad_shards": 1, "width": 32}
+    small: dict[str, Any] = {"steps": 120, "batch": 16, "shards": 1, "width": 32}
     graph.train(str(folder / "math"), output=folder / "parser", options=ONE, **small)
     rows = []
     for path in sorted(SAMPLES.glob("*.txt")):

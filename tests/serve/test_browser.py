@@ -32,6 +32,9 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def opened_page(browser: Browser, **settings: Any) -> Iterator[Page]:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=30_000)  # the first answer of a model waits for its process
     context = browser.new_context(**settings)
     context.set_default_timeout(20_000)
     made = context.new_page()
@@ -143,7 +146,7 @@ def site(models: Path) -> Iterator[Served]:
     if find_spec("torch"):
         one = RunOptions(workers="1")
         run("graph_generate", GenerateConfig(n=100, depths="1:1"), output=models / "math", options=one)
-        tiny: dict[str, Any] = {"steps": 2, "batch": 8, "grad_shards": 1, "width": 16, "layers": 1}
+        tiny: dict[str, Any] = {"steps": 2, "batch": 8, "shards": 1, "width": 16, "layers": 1}
         graph.train(str(models / "math"), output=models / "parser", options=one, **tiny)
     with serving(models) as found:
         yield found
