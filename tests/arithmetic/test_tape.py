@@ -145,6 +145,12 @@ def test_what_does_not_fit_is_refused() -> None:
         program.sum_of_losses(ids(3, 20), ids(3, 20))
     with pytest.raises(ValueError, match="21 tokens after 0"):
         program.logits(ids(1, 21)[0])
+    cached = record(weights, windows=1, block=32, gradients=False, cache=12)
+    for start, length in ((0, 13), (12, 1), (-1, 1), (0, 0)):
+        with pytest.raises(ValueError, match=f"{length} tokens after {start}"):
+            cached.logits(ids(1, 20)[0][:length], start=start)
+    with pytest.raises(ValueError, match="recorded without gradients"):
+        record(weights, windows=2, block=20, gradients=False).gradient(x, x, weights)
     with pytest.raises(ValueError, match="shaped like it"):
         program.gradient(x, x, {name: value[:1] for name, value in weights.items()})
     with pytest.raises(ValueError, match="multiplies 40 rows"):

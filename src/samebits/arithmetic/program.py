@@ -80,6 +80,8 @@ class Program:
             key: 64 bits that decide what dropout drops; 0 drops nothing.
         """
         self._check(ids, targets)
+        if "x_grad" not in self._ops[-1].places:
+            raise ValueError("this program was recorded without gradients")
         self._point_at(grads)
         total = runner.gradient(self._bytes, ids, targets, chunk=self.chunk, work=self._work, key=key)
         return total / ids.size
@@ -113,11 +115,9 @@ class Program:
         if self._packed_for != isa():
             self.pack()
         self._check_ids(ids)
-        most = PANEL if self.cache else self.block
-        if not 0 < ids.size <= most or start + ids.size > max(self.cache, self.block):
-            raise ValueError(
-                f"{ids.size} tokens after {start}, where {most} at once fit into {max(self.cache, self.block)}"
-            )
+        most, room = (PANEL, self.cache) if self.cache else (self.block, self.block)
+        if not 0 < ids.size <= most or start < 0 or start + ids.size > room:
+            raise ValueError(f"{ids.size} tokens after {start}, where {most} at once fit into {room}")
         runner.logits(self._bytes, ids.reshape(1, -1), start=start, work=self._work)
         out = self._ops[-1].out
         assert out is not None

@@ -13,7 +13,7 @@ from samebits.lockstep.problem.config import FitConfig
 __all__ = ["Recipe", "resolve"]
 
 WIDTH_PER_LAYER = 32  # of the dial; depth 4 is the preset's 128
-WIDTH_STEP = 8  # heads of a multiple of 8 floats fill whole vectors
+WIDTH_STEP = 2  # the rotation turns pairs
 # Peak rates at width 128 (measured on the preset); wider models take smaller ones, by the square root.
 ADAMW_LR = {"muon": 5e-3, "adamw": 4e-3, "sgd": 0.1}
 BASE_DIM = 128
@@ -90,7 +90,7 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
     dim, heads = sizes["dim"], sizes["heads"]
     if dim % heads or dim // heads % WIDTH_STEP:
         raise ConfigError(
-            f"a width of {dim} cannot be cut into {heads} heads of a multiple of {WIDTH_STEP}",
+            f"a width of {dim} cannot be cut into {heads} heads of an even width",
             hint=f"use --dim {-(-dim // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or other --heads",
         )
     choices: dict[str, Any] = dict(BLOCKS[config.model])
