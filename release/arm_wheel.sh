@@ -18,7 +18,7 @@ echo "wheel for aarch64, cross-built from the source release"
   export _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=.cpython-311-aarch64-linux-gnu.so
   ../tools/bin/python setup.py -q bdist_wheel --dist-dir ../plain > ../wheel.log 2>&1 || { tail -20 ../wheel.log; exit 1; }
 )
-PATH=$work/tools/bin:$PATH auditwheel repair --plat auto --wheel-dir "$out" plain/*aarch64.whl > repair.log 2>&1 || { cat repair.log; exit 1; }
+PATH=$work/tools/bin:$PATH auditwheel repair --strip --plat auto --wheel-dir "$out" plain/*aarch64.whl > repair.log 2>&1 || { cat repair.log; exit 1; }
 tools/bin/auditwheel show "$out"/*aarch64.whl
 
 # What the wheel needs, for aarch64, unpacked; nothing is installed into this machine.

@@ -15,7 +15,7 @@ python -m build --sdist --outdir dist . > "$work/sdist.log" 2>&1 || { tail -20 "
 
 echo "wheel for $(uname -m), from the source release alone"
 python -m pip wheel --quiet --no-deps --wheel-dir "$work/plain" dist/*.tar.gz
-auditwheel repair --plat auto --wheel-dir dist "$work"/plain/*.whl > "$work/repair.log" 2>&1 || { cat "$work/repair.log"; exit 1; }
+auditwheel repair --strip --plat auto --wheel-dir dist "$work"/plain/*.whl > "$work/repair.log" 2>&1 || { cat "$work/repair.log"; exit 1; }
 auditwheel show dist/*.whl
 release/check_wheel.sh dist/*"$(uname -m)".whl dist/*.tar.gz
 

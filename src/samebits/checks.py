@@ -24,6 +24,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
 from samebits.data.bad_rows import BadRows
+from samebits.data.files import read_regular
 from samebits.data.journal import remove_finished
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError, ParityError, PlanMismatch
 from samebits.jobs import get_job
@@ -88,19 +89,26 @@ def _first_difference(a: Artifact, b: Artifact, name: str) -> str:
             offset += len(x)
 
 
-def rerun(folder: Path | str, *, num_shards: int | None, options: RunOptions | None = None) -> int:
+def rerun(
+    folder: Path | str,
+    *,
+    num_shards: int | None,
+    options: RunOptions | None = None,
+    allow_code: bool = False,
+) -> int:
     """Compute shards of an artifact's first stage again and compare their digests.
 
     Args:
         folder: The artifact; its record says where the inputs are.
         num_shards: How many shards, spread over the run; None runs the whole job again and compares the artifact.
         options: How to compute them, e.g. with another number of workers.
+        allow_code: Import and run code that the artifact names and this package does not have, e.g. a recipe book.
 
     Returns:
         The number of shards that were compared.
 
     Raises:
-        ConfigError: if shards are asked of a training run, whose gradients are kept nowhere to compare with.
+        ConfigError: if the artifact names code that is not built in and it was not allowed, or if shards are asked of a training run, whose gradients are kept nowhere to compare with.
         PlanMismatch: if the inputs are not the same any more.
         ParityError: names the first shard that came out differently.
     """
@@ -110,10 +118,17 @@ def rerun(folder: Path | str, *, num_shards: int | None, options: RunOptions | N
         raise ConfigError(f"{job.name} has no parts to compare", hint="use --rerun all: it trains again")
     record = _read_record(artifact.folder)
     config = make_config(job.Config, {**artifact.config, "inputs": record["inputs"]})
+    code = str(getattr(config, "own_code", ""))
+    if code and not allow_code:
+        raise ConfigError(
+            f"the artifact wants {code!r} imported and run, which is not part of samebits",
+            hint="add --allow-code if you trust whoever made the artifact",
+        )
     planned = job.plan(config)
-    if planned.digest != record["plan_digest"]:
+    recorded = str(record["plan_digest"])
+    if planned.digest != recorded:
         raise PlanMismatch(
-            f"the plan is {planned.digest[:16]} now and was {record['plan_digest'][:16]}: the inputs have changed",
+            f"the plan is {planned.digest[:16]} now and was {recorded[:16]}: the inputs have changed",
             hint="put the inputs back where record.json says they were",
         )
     options = options or RunOptions()
@@ -130,8 +145,10 @@ def rerun(folder: Path | str, *, num_shards: int | None, options: RunOptions | N
 
 def _read_record(folder: Path) -> dict[str, Any]:
     try:
-        record: dict[str, Any] = json.loads((folder / "record.json").read_bytes())
-    except (OSError, ValueError) as error:
+        record: dict[str, Any] = json.loads(read_regular(folder / "record.json"))
+        if not isinstance(record, dict) or not {"inputs", "plan_digest"} <= set(record):
+            raise ValueError("it is not a record")
+    except (OSError, ValueError, RecursionError, InputError) as error:
         hint = "only an artifact with its record.json can be run again"
         raise InputError(
             f"cannot read the record: {error}", path=str(folder / "record.json"), hint=hint
@@ -140,8 +157,12 @@ def _read_record(folder: Path) -> dict[str, Any]:
 
 
 def _recorded_digests(folder: Path) -> dict[tuple[str, int], str]:
-    events = [json.loads(line) for line in (folder / "events.jsonl").read_bytes().splitlines()]
-    return {(e["stage"], e["index"]): e["digest"] for e in events if e["event"] == "ShardDone"}
+    path = folder / "events.jsonl"
+    try:
+        events = [json.loads(line) for line in read_regular(path).splitlines()]
+        return {(e["stage"], e["index"]): str(e["digest"]) for e in events if e["event"] == "ShardDone"}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"cannot read the events of the run: {error}", path=str(path)) from None
 
 
 def _choose(num_shards: int, wanted: int) -> list[int]:

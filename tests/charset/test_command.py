@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,27 @@ def test_every_command_of_the_group_has_help_with_an_example(samebits: Run, name
     ended = samebits("charset", name, "--help")
     assert ended.code == 0
     assert f"samebits charset {name}" in ended.out.split("Example")[1]
+
+
+def test_verify_rerun_runs_no_code_that_an_artifact_names_unless_told_to(
+    samebits: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recipe book is a module: whoever gives away an artifact must not choose what is imported here."""
+    (tmp_path / "planted_book.py").write_text(
+        "from pathlib import Path\n"
+        "from samebits.charset.recipes.default_book import DefaultBook\n"
+        "Path(__file__).with_name('ran').touch()\n"
+        "make = DefaultBook\n"
+    )
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        made = samebits("charset", "train", corpus, "-o", tmp_path / "out", "--recipe", "planted_book:make")
+        assert made.code == 0, made.err
+        (tmp_path / "ran").unlink()
+        sys.modules.pop("planted_book")
+        refused = samebits("verify", tmp_path / "out", "--rerun", "1")
+        assert (refused.code, (tmp_path / "ran").exists()) == (2, False)
+        assert "--allow-code" in refused.err
+        allowed = samebits("verify", tmp_path / "out", "--rerun", "1", "--allow-code")
+        assert (allowed.code, (tmp_path / "ran").exists()) == (0, True), allowed.err
+        sys.modules.pop("planted_book")

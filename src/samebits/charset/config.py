@@ -37,6 +37,11 @@ class CharsetConfig:
     min_retention: float = option(0.7, help="refuse a pair that keeps a smaller share of its letters")
     min_weight: int = option(1, help="smallest weight that an exported model keeps")
 
+    @property
+    def own_code(self) -> str:
+        """The module that this config would import and run, or nothing; ``verify --rerun`` asks before it does."""
+        return "" if self.recipe == "default" else self.recipe
+
     def __post_init__(self) -> None:
         if self.max_samples is not None and self.max_samples < 1:
             raise ConfigError(f"--max-samples is {self.max_samples}", hint="use 1 or more")

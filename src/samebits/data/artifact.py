@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from samebits.core.digest import canonical_json, digest_of_file
 from samebits.core.plan import Plan
+from samebits.data.array_file import map_array
 from samebits.data.bad_rows import BadRows
-from samebits.data.files import remove_tree, sync_all, sync_folder, writing
+from samebits.data.files import read_regular, remove_tree, sync_all, sync_folder, writing
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [
@@ -193,19 +194,14 @@ class Artifact:
     def json(self, name: str) -> Any:
         """Read a JSON file."""
         try:
-            return json.loads(self.path(name).read_bytes())
+            return json.loads(read_regular(self.path(name)))
         except (ValueError, RecursionError) as error:
             raise ArtifactCorrupt(f"{self.folder / name}: not valid JSON ({error})") from None
 
     def array(self, name: str, *, mmap: bool = False) -> NDArray[Any]:
-        """Read a ``.npy`` file; never unpickles."""
-        try:
-            loaded: NDArray[Any] = np.load(
-                self.path(name), mmap_mode="r" if mmap else None, allow_pickle=False
-            )
-        except (ValueError, EOFError) as error:
-            raise ArtifactCorrupt(f"{self.folder / name}: not an array ({error})") from None
-        return loaded
+        """Read a ``.npy`` file of numbers; loaders say what they expect of it by ``checked.array``."""
+        found = map_array(self.path(name))
+        return found if mmap else np.array(found)
 
 
 def open_artifact(
@@ -235,7 +231,7 @@ def open_artifact(
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
     try:
-        manifest: dict[str, Any] = json.loads(path.read_bytes())
+        manifest: dict[str, Any] = json.loads(read_regular(path))
     except (FileNotFoundError, NotADirectoryError):
         hint = "give the folder that a samebits command wrote with -o"
         raise InputError("no manifest.json here: not an artifact", path=str(folder), hint=hint) from None
@@ -248,7 +244,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ArtifactCorrupt(f"{path}: expected digest {wanted[:16]}, found {found[:16]}")
     if manifest.get("format") != FORMAT:
         raise ArtifactCorrupt(f"{path}: expected format {FORMAT!r}, found {manifest.get('format')!r}")
-    for name, kind in (("job", str), ("config", dict), ("files", dict)):
+    for name, kind in (("job", str), ("config", dict), ("files", dict), ("input_digest", str)):
         if not isinstance(manifest.get(name), kind):
             raise ArtifactCorrupt(f"{path}: {name!r} is {manifest.get(name)!r}")
     return manifest
@@ -257,7 +253,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 def _digest_or_nothing(manifest: dict[str, Any]) -> str:
     try:
         return manifest_digest(manifest)
-    except (ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return "nothing: it holds values no manifest has"
 
 
@@ -274,11 +270,14 @@ def check_file(folder: Path, name: str, expected: Any, *, check: Literal["full",
         or "size" not in expected
     ):
         raise ArtifactCorrupt(f"{path}: the manifest says {expected!r} instead of size and sha256")
-    if not path.is_file():
-        raise ArtifactCorrupt(f"{path}: missing")
-    if path.resolve() != folder.resolve() / name:
-        raise ArtifactCorrupt(f"{path}: expected a file, found a link to {path.resolve()}")
-    size = path.stat().st_size
+    try:
+        if not path.is_file():
+            raise ArtifactCorrupt(f"{path}: missing")
+        if path.resolve() != folder.resolve() / name:
+            raise ArtifactCorrupt(f"{path}: expected a file, found a link to {path.resolve()}")
+        size = path.stat().st_size
+    except (OSError, RuntimeError, ValueError) as error:  # a name too long, a loop of links
+        raise ArtifactCorrupt(f"{path}: cannot be read ({error})") from None
     if size != expected["size"]:
         raise ArtifactCorrupt(f"{path}: expected {expected['size']} bytes, found {size}")
     if check == "full" and (found := digest_of_file(path)) != expected["sha256"]:

@@ -11,20 +11,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.seeds import key_for
+from samebits.data import checked
 from samebits.data.artifact import Artifact, open_artifact
-from samebits.errors import ArtifactCorrupt, ConfigError, did_you_mean
+from samebits.errors import ConfigError, did_you_mean
 from samebits.kernels.tokens.order import permute
 
 __all__ = ["STORE_FORMAT", "TokenStore", "epoch_order"]
 
 STORE_FORMAT = "samebits.tokens.v1"
 Index = int | slice | NDArray[np.int64]
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 60)]
+Id = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+
+
+class SplitAbout(msgspec.Struct):
+    """What a store says of one split."""
+
+    tokens: Count
+
+
+class StoreAbout(msgspec.Struct):
+    """The fields of ``store.json`` that readers rely on; there may be more."""
+
+    layout: Literal["rows", "packed"]
+    dtype: Literal["|u1", "<u2", "<u4"]
+    prompts: bool
+    splits: dict[str, SplitAbout]
+    vocab_size: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
+    specials: dict[str, Id | None]
+    lines: dict[str, Any]
+    rows_cut: Count
+    text_bytes: Count
+    tokenizer: Any
 
 
 def epoch_order(num: int, positions: NDArray[np.int64], *, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -76,13 +101,16 @@ class TokenStore:
         """
         artifact = open_artifact(folder, job="tokens", check="full" if full_check else "sizes")
         about = artifact.json("store.json")
-        if about.get("format") != STORE_FORMAT:
-            raise ArtifactCorrupt(f"{folder}: format {about.get('format')!r} is not {STORE_FORMAT!r}")
+        _check_about(artifact, about)
         if split not in about["splits"]:
             raise ConfigError(f"{folder} has no split {split!r}", hint=did_you_mean(split, about["splits"]))
-        prompts = artifact.array(f"{split}.prompts.npy", mmap=True) if about["prompts"] else None
         tokens, lengths = _load(artifact, split, about)
-        source = artifact.array(f"{split}.source.npy", mmap=True)
+        num = len(lengths) - (about["layout"] == "packed")
+        source = checked.array(artifact, f"{split}.source.npy", np.uint64, shape=(num,), mmap=True)
+        prompts = artifact.array(f"{split}.prompts.npy", mmap=True) if about["prompts"] else None
+        if prompts is not None:
+            told = f"prompts are {prompts.dtype} of shape {prompts.shape}"
+            checked.ensure(prompts.dtype.kind == "u" and prompts.shape == (num,), artifact.folder, told)
         return cls(Path(folder), split, about["layout"], about, tokens, source, prompts, lengths)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -166,14 +194,33 @@ class TokenStore:
             )
 
 
+def _check_about(artifact: Artifact, about: Any) -> None:
+    """Check what a store says of itself; only then its fields are used."""
+    path = artifact.path("store.json")
+    checked.ensure(isinstance(about, dict), path, "not an object")
+    found = about.get("format")
+    checked.ensure(found == STORE_FORMAT, path, f"format {found!r} is not {STORE_FORMAT!r}")
+    checked.fields(artifact, "store.json", StoreAbout)
+
+
 def _load(artifact: Artifact, split: str, about: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    dtype = np.dtype(about["dtype"])
     if about["layout"] == "rows":
-        tokens = artifact.array(f"{split}.tokens.npy", mmap=True)
-        return tokens, artifact.array(f"{split}.lengths.npy", mmap=True)
-    offsets = artifact.array(f"{split}.offsets.npy", mmap=True)
-    path, dtype = artifact.path(f"{split}.bin"), np.dtype(about["dtype"])
-    if path.stat().st_size != int(offsets[-1]) * dtype.itemsize:
-        raise ArtifactCorrupt(f"{path}: {path.stat().st_size} bytes do not hold {int(offsets[-1])} tokens")
+        tokens = checked.array(artifact, f"{split}.tokens.npy", dtype, shape=(None, None), mmap=True)
+        lengths = artifact.array(f"{split}.lengths.npy", mmap=True)
+        path = artifact.path(f"{split}.lengths.npy")
+        checked.ensure(
+            lengths.dtype.kind == "u" and lengths.shape == tokens.shape[:1], path, "not a length a row"
+        )
+        if len(lengths):
+            told = f"a row of {int(lengths.max())} tokens in rows of {tokens.shape[1]}"
+            checked.ensure(int(lengths.max()) <= tokens.shape[1], path, told)
+        return tokens, lengths
+    offsets = checked.array(artifact, f"{split}.offsets.npy", np.uint64, mmap=True)
+    path = artifact.path(f"{split}.bin")
+    size = path.stat().st_size
+    checked.ensure(size % dtype.itemsize == 0, path, f"{size} bytes are no whole number of tokens")
+    checked.offsets(artifact.path(f"{split}.offsets.npy"), offsets, total=size // dtype.itemsize)
     # an empty file cannot be mapped
     empty: NDArray[Any] = np.empty(0, dtype)
-    return (np.memmap(path, dtype, "r") if path.stat().st_size else empty), offsets
+    return (np.memmap(path, dtype, "r") if size else empty), offsets

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +20,7 @@ from samebits.charset.training.count import count_block
 from samebits.charset.training.project import project_language
 from samebits.charset.training.tables import add_counts
 from samebits.charset.training.tasks import image_tables, pairs_by_language
+from samebits.data import checked
 from samebits.data.artifact import open_artifact
 from samebits.errors import ArtifactCorrupt
 
@@ -28,7 +30,28 @@ __all__ = ["CharsetModel", "default_model"]
 BACKOFF = 8.0
 #: Costs are in 1/12 bit, so that 21 bits and less fit into a byte.
 UNITS_PER_BIT = 12
+MOST_COUNT = 1 << 46  # 65,536 of them stay exact when they are added up
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+class _PairRow(msgspec.Struct):
+    """A line of ``pairs.jsonl``; codec is there for those that are trained."""
+
+    lang: str
+    encoding: str
+    status: str
+    codec: str = ""
+
+
+class _Texts(msgspec.Struct):
+    used: int
+
+
+class _Summary(msgspec.Struct):
+    """What ``summary.json`` must hold."""
+
+    texts: _Texts
+    languages: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -61,18 +84,20 @@ class CharsetModel:
             ArtifactCorrupt: A file is not what the manifest says, or the tables do not fit together.
         """
         artifact = open_artifact(folder, job="charset")
-        rows = [json.loads(line) for line in artifact.path("pairs.jsonl").read_bytes().splitlines()]
-        pairs = tuple(Pair(r["lang"], r["encoding"], r["codec"]) for r in rows if r["status"] == "trained")
-        summary = artifact.json("summary.json")
-        model = CharsetModel(
-            pairs,
-            artifact.array("counts_ptr.npy"),
-            artifact.array("counts_idx.npy"),
-            artifact.array("counts_val.npy"),
-            f"{summary['texts']['used']:,} texts in {len(summary['languages'])} languages",
-            int(artifact.config["min_weight"]),
-            summary["languages"],
-        )
+        with checked.loading(folder):
+            lines = artifact.path("pairs.jsonl").read_bytes().splitlines()
+            rows = [msgspec.json.decode(line, type=_PairRow) for line in lines]
+            pairs = tuple(Pair(r.lang, r.encoding, r.codec) for r in rows if r.status == "trained")
+            summary = checked.fields(artifact, "summary.json", _Summary)
+            model = CharsetModel(
+                pairs,
+                checked.array(artifact, "counts_ptr.npy", np.int64),
+                checked.array(artifact, "counts_idx.npy", np.uint16),
+                checked.array(artifact, "counts_val.npy", np.int64, low=1, high=MOST_COUNT),
+                f"{summary.texts.used:,} texts in {len(summary.languages)} languages",
+                msgspec.convert(artifact.config.get("min_weight"), int),
+                summary.languages,
+            )
         _check(model, Path(folder))
         return model
 
@@ -121,9 +146,18 @@ def _check(model: CharsetModel, folder: Path) -> None:
         and ptr[0] == 0
         and bool((np.diff(ptr) >= 0).all())
         and bool((counts > 0).all())
+        and all(_is_codec(pair.codec) for pair in model.pairs)
     )
     if not fits:
         raise ArtifactCorrupt(f"{folder}: the count tables do not fit its {len(model.pairs)} pairs")
+
+
+@functools.cache
+def _is_codec(name: str) -> bool:
+    try:
+        return codecs.lookup(name)._is_text_encoding
+    except (LookupError, ValueError):
+        return False
 
 
 @functools.cache

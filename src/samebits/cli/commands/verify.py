@@ -24,7 +24,12 @@ def _verify(**values: Any) -> None:
         said.append(f"{values['against']}: the same bytes")
     if values["rerun"]:
         options = flags.build_options(values, None)
-        compared = checks.rerun(values["folder"], num_shards=_num_shards(values["rerun"]), options=options)
+        compared = checks.rerun(
+            values["folder"],
+            num_shards=_num_shards(values["rerun"]),
+            options=options,
+            allow_code=values["allow_code"],
+        )
         said.append(f"{compared} shard{'' if compared == 1 else 's'} computed again: the same digests")
     if values["as_json"]:
         click.echo(json.dumps({"ok": True, "digest": artifact.digest, "checked": said}))
@@ -55,6 +60,12 @@ command = SectionedCommand(
             metavar="K|all",
             section=WHAT,
             help="compute K shards, or the whole job, again and compare",
+        ),
+        SectionedOption(
+            ["--allow-code"],
+            is_flag=True,
+            section=WHAT,
+            help="let --rerun import and run code that the artifact names and samebits does not have",
         ),
         SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print the result as JSON"),
         *[flag for flag in flags.run_flags() if flag.name in ("workers", "executor", "address")],

@@ -12,11 +12,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from samebits.errors import ArtifactCorrupt
 from samebits.graph.anchored import ROOT_ARC
 from samebits.graph.curriculum.terms import OPERATORS
 from samebits.graph.parser.samples import Sample
-from samebits.graph.parser.structure import Structure, learn_structure
+from samebits.graph.parser.structure import MOST_SLOTS, Structure, learn_structure
 
 __all__ = ["NO_NODE", "PAD", "ROOT_ID", "UNKNOWN", "Lexicon", "learn_lexicon"]
 
@@ -84,10 +86,34 @@ class Lexicon:
             ArtifactCorrupt: if it is something else.
         """
         try:
-            names = {key: tuple(value[key]) for key in ("characters", "words", "nodes", "arcs")}
-            return cls(kind=str(value["kind"]), structure=Structure(**value["structure"]), **names)
-        except (KeyError, TypeError) as error:
+            found = msgspec.convert(value, cls)
+            _check(found)
+            return found
+        except (msgspec.ValidationError, ValueError) as error:
             raise ArtifactCorrupt(f"labels.json is not that of a graph model: {error}") from None
+
+
+def _check(found: Lexicon) -> None:
+    """Refuse names that decoding could not use.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    if found.kind not in ("char", "word"):
+        raise ValueError(f"kind {found.kind!r}")
+    for names in (found.characters, found.words, found.nodes, found.arcs):
+        if len(set(names)) != len(names):
+            raise ValueError("a name is there twice")
+    if found.characters[:2] != RESERVED or found.words[:2] not in ((), RESERVED):
+        raise ValueError("the first names are not those of padding and the unknown")
+    if len(found.nodes) < 1 or found.arcs[:2] != ("", ROOT_ARC):
+        raise ValueError("the first labels are not those of no node and the root")
+    structure = found.structure
+    for node, arcs in (*structure.needs.items(), *structure.may.items()):
+        if node not in found.nodes or not set(arcs) <= set(found.arcs):
+            raise ValueError(f"slots of {node!r} that no label has")
+    if any(len(arcs) > MOST_SLOTS for arcs in structure.needs.values()):
+        raise ValueError(f"a label with more than {MOST_SLOTS} slots")
 
 
 def learn_lexicon(samples: Sequence[Sample], *, kind: str, min_count: int = 2) -> Lexicon:

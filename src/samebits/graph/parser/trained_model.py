@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data import checked
 from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import ArtifactCorrupt, ConfigError
 from samebits.graph.anchored import ROOT, ROOT_ARC, Anchored
@@ -26,6 +28,7 @@ from samebits.lockstep.problem.torch_objective import import_torch
 __all__ = ["GraphModel", "Prediction"]
 
 PREDICT_BATCH = 32
+MOST_WIDTH, MOST_LAYERS = 1 << 14, 64
 STRICTNESS = ("argmax", "tree", "slots")
 
 
@@ -61,8 +64,15 @@ class GraphModel:
         """Take an open artifact."""
         from safetensors.numpy import load_file
 
-        params = load_file(artifact.path("model.safetensors"))
-        return cls(params, Lexicon.from_plain(artifact.json("labels.json")), artifact.json("config.json"))
+        path = artifact.path("model.safetensors")
+        with checked.loading(artifact.folder):
+            lexicon, settings = Lexicon.from_plain(artifact.json("labels.json")), artifact.json("config.json")
+            _check_sizes(artifact, lexicon, settings)
+            params = load_file(path)
+        for name, value in params.items():
+            finite = value.dtype == np.float32 and bool(np.isfinite(value).all())
+            checked.ensure(finite, path, f"tensor {name!r} is {value.dtype}, or not finite")
+        return cls(params, lexicon, settings)
 
     @cached_property
     def module(self) -> Any:
@@ -74,7 +84,7 @@ class GraphModel:
         module = MakeModel(ParserSizes(**self.settings["sizes"]))()
         try:
             module.load_state_dict({name: torch.from_numpy(value) for name, value in self.params.items()})
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             raise ArtifactCorrupt(f"the tensors do not fit config.json: {error}") from None
         return module.eval()
 
@@ -169,3 +179,24 @@ class GraphModel:
             )
             out.append(Prediction(graph, math.exp(log)))
         return out
+
+
+def _check_sizes(artifact: Artifact, lexicon: Lexicon, settings: Any) -> None:
+    """Compare the sizes with the names and with the size of the file of weights, before a module is made of them."""
+    from samebits.graph.parser.model import Sizes
+
+    path = artifact.path("config.json")
+    checked.ensure(isinstance(settings, dict), path, "not an object")
+    try:
+        sizes = msgspec.convert(settings.get("sizes"), Sizes)
+    except msgspec.ValidationError as error:
+        raise ArtifactCorrupt(f"{path}: sizes: {error}") from None
+    names = (len(lexicon.characters), len(lexicon.words), len(lexicon.nodes), len(lexicon.arcs))
+    found = (sizes.characters, sizes.words, sizes.nodes, sizes.arcs)
+    checked.ensure(sizes.kind == lexicon.kind, path, f"kind {sizes.kind!r}, labels of kind {lexicon.kind!r}")
+    checked.ensure(found == names, path, f"sizes {found}, but {names} names")
+    widths = (sizes.width, sizes.embedding, sizes.biaffine)
+    size = artifact.path("model.safetensors").stat().st_size
+    fits = min(widths) > 0 and max(widths) <= MOST_WIDTH and 0 < sizes.layers <= MOST_LAYERS
+    fits = fits and sizes.width**2 * sizes.layers <= size and sizes.biaffine**2 * sizes.arcs <= size
+    checked.ensure(fits, path, f"no model of {size} bytes has widths {widths} and {sizes.layers} layers")

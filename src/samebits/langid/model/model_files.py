@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import Plan, ShardTable
+from samebits.data import checked
 from samebits.data.artifact import Artifact, ArtifactWriter, check_output, open_artifact
 from samebits.data.bad_rows import BadRows
 from samebits.errors import ArtifactCorrupt, InputError
@@ -28,7 +30,17 @@ if TYPE_CHECKING:
 __all__ = ["JOBS", "ModelFiles", "read_model", "save_model", "write_model"]
 
 FORMAT = "langid.v1"
+MOST_LANGUAGES = 1 << 15
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
+
+
+class Described(msgspec.Struct):
+    """What ``model.json`` must say."""
+
+    format: str
+    mode: Literal["backoff", "exact"]
+    languages: Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_LANGUAGES)]
+    constants: list[list[int]]
 
 
 class ModelFiles(NamedTuple):
@@ -129,53 +141,70 @@ def read_model(folder: str | Path) -> ModelFiles:
         raise InputError(
             f"an artifact of {artifact.manifest['job']!r}, not a langid model", path=str(folder), hint=hint
         )
-    described: dict[str, Any] = artifact.json("model.json")
-    if described.get("format") != FORMAT or described.get("constants") != CONSTANTS.tolist():
-        raise ArtifactCorrupt(f"{folder}: model format {described.get('format')!r} is not {FORMAT!r}")
-    languages = [str(name) for name in described["languages"]]
+    described = checked.fields(artifact, "model.json", Described)
+    if described.format != FORMAT or described.constants != CONSTANTS.tolist():
+        raise ArtifactCorrupt(f"{folder}: model format {described.format!r} is not {FORMAT!r}")
+    languages = described.languages
+    checked.ensure(languages == sorted(set(languages)), artifact.folder, "languages are not in order")
     counted = _counted(artifact, len(languages))
-    word_stops = _stops(artifact, "word_sizes.npy", len(artifact.array("words.npy")))
+    words = checked.array(artifact, "words.npy", np.uint8)
+    word_stops = _words(artifact, words)
     if len(word_stops) != len(counted.stops):
         raise ArtifactCorrupt(f"{folder}: {len(word_stops)} words and {len(counted.stops)} entries of words")
-    features = _features(artifact, len(languages)) if described["mode"] == "backoff" else None
+    features = _features(artifact, len(languages)) if described.mode == "backoff" else None
     return ModelFiles(
-        str(described["mode"]),
+        described.mode,
         languages,
-        artifact.array("words.npy"),
+        words,
         word_stops,
         counted,
         features,
         artifact.digest,
-        str(artifact.config.get("script", "auto")),
+        _script(artifact),
     )
 
 
-def _stops(artifact: Artifact, name: str, total: int) -> NDArray[np.int64]:
-    stops = np.cumsum(artifact.array(name), dtype=np.int64)
-    if (int(stops[-1]) if len(stops) else 0) != total:
-        raise ArtifactCorrupt(f"{artifact.path(name)}: sizes add up to {stops[-1:]}, not {total}")
-    return stops
+def _script(artifact: Artifact) -> str:
+    script = artifact.config.get("script", "auto")
+    checked.ensure(isinstance(script, str), artifact.folder, f"its script is {script!r}")
+    return str(script)
+
+
+def _words(artifact: Artifact, words: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Read where words end; kernels walk over whole characters, so every word must be UTF-8 of its own."""
+    sizes = checked.array(artifact, "word_sizes.npy", np.uint32, low=1)
+    ends = checked.stops(artifact, "word_sizes.npy", sizes, total=len(words))
+    path = artifact.path("words.npy")
+    try:
+        words.tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ArtifactCorrupt(f"{path}: not UTF-8 at byte {error.start}") from None
+    starts = ends[:-1]
+    checked.ensure(bool(((words[starts] & 0xC0) != 0x80).all()), path, "a word starts inside a character")
+    return ends
 
 
 def _counted(artifact: Artifact, num_languages: int) -> WordCounts:
-    languages = artifact.array("entry_languages.npy").astype(np.int32)
-    counts = artifact.array("entry_counts.npy")
-    if len(languages) != len(counts) or (len(languages) and int(languages.max()) >= num_languages):
-        raise ArtifactCorrupt(f"{artifact.folder}: entries do not fit {num_languages} languages")
-    return WordCounts(_stops(artifact, "entry_sizes.npy", len(counts)), languages, counts)
+    counts = checked.array(artifact, "entry_counts.npy", np.uint32, low=1)
+    languages = checked.array(
+        artifact, "entry_languages.npy", np.uint16, shape=counts.shape, high=num_languages - 1
+    )
+    sizes = checked.array(artifact, "entry_sizes.npy", np.uint32, low=1, high=num_languages)
+    ends = checked.stops(artifact, "entry_sizes.npy", sizes, total=len(counts))
+    checked.increasing_within(artifact.path("entry_languages.npy"), languages, ends)
+    return WordCounts(ends, languages.astype(np.int32), counts)
 
 
 def _features(artifact: Artifact, num_languages: int) -> Features:
     from samebits.langid.model.features import Features
 
-    keys, languages = artifact.array("keys.npy"), artifact.array("value_languages.npy")
-    values, floors = artifact.array("values.npy"), artifact.array("floors.npy")
-    stops = _stops(artifact, "key_sizes.npy", len(values))
-    fits = (
-        len(stops) == len(keys)
-        and len(languages) == len(values)
-        and floors.shape == (NUM_GROUPS, num_languages)
+    keys = checked.array(artifact, "keys.npy", np.uint64, increasing=True)
+    values = checked.array(artifact, "values.npy", np.int16)
+    languages = checked.array(
+        artifact, "value_languages.npy", np.uint16, shape=values.shape, high=num_languages - 1
     )
-    if not fits or (len(languages) and int(languages.max()) >= num_languages):
-        raise ArtifactCorrupt(f"{artifact.folder}: features do not fit {num_languages} languages")
-    return Features(keys, stops, languages, np.empty(0, np.uint32), values.astype(np.int64) << 4, floors)
+    sizes = checked.array(artifact, "key_sizes.npy", np.uint32, shape=keys.shape, low=1, high=num_languages)
+    ends = checked.stops(artifact, "key_sizes.npy", sizes, total=len(values))
+    checked.increasing_within(artifact.path("value_languages.npy"), languages, ends)
+    floors = checked.array(artifact, "floors.npy", np.int32, shape=(NUM_GROUPS, num_languages))
+    return Features(keys, ends, languages, np.empty(0, np.uint32), values.astype(np.int64) << 4, floors)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.artifact import open_artifact
+from samebits.data import checked
+from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import ArtifactCorrupt
 from samebits.lm.job import FORMAT
 from samebits.lm.model.arch import Architecture
@@ -21,6 +24,8 @@ from samebits.lm.text.vocab import Vocabulary, vocabulary_from_dict
 __all__ = ["LanguageModel"]
 
 Floats = NDArray[np.float32]
+KNOWN = set(itertools.product(("rms", "layer"), ("rope", "learned"), ("relu2", "gelu", "swiglu")))
+MOST_BLOCK = 1 << 24  # positions; memory of a text that long is asked for when it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +57,23 @@ class LanguageModel:
             InputError: if it is not one.
             ArtifactCorrupt: if a file is not what the manifest says.
         """
-        from safetensors.numpy import load
-
         artifact = open_artifact(folder, job="lm")
-        about = artifact.json("config.json")
-        if about.get("format") != FORMAT:
-            raise ArtifactCorrupt(f"{folder}: format {about.get('format')!r} is not {FORMAT!r}")
-        arch = Architecture(**about["architecture"])
-        params = load(artifact.path("model.safetensors").read_bytes())
-        wanted = {tensor.name: tensor.shape for tensor in arch.tensors()}
-        if {name: value.shape for name, value in params.items()} != wanted:
-            raise ArtifactCorrupt(f"{folder}: the tensors are not those of the architecture")
-        has_tokenizer = "tokenizer.json" in artifact.files
-        text = open_token_text(artifact.path("tokenizer.json").read_bytes()) if has_tokenizer else None
-        vocabulary = vocabulary_from_dict(artifact.json("vocab.json"), path=f"{folder}/vocab.json", text=text)
+        with checked.loading(folder):
+            about = artifact.json("config.json")
+            if not isinstance(about, dict) or about.get("format") != FORMAT:
+                raise ArtifactCorrupt(f"{folder}: config.json is not that of format {FORMAT!r}")
+            arch = checked.fields(artifact, "config.json", _About).architecture
+            _check_architecture(artifact, arch)
+            wanted = {tensor.name: tensor.shape for tensor in arch.tensors()}
+            params = checked.tensors(artifact, "model.safetensors", wanted)
+            has_tokenizer = "tokenizer.json" in artifact.files
+            text = open_token_text(artifact.path("tokenizer.json").read_bytes()) if has_tokenizer else None
+            vocabulary = vocabulary_from_dict(
+                artifact.json("vocab.json"), path=f"{folder}/vocab.json", text=text
+            )
+            checked.ensure(
+                vocabulary.size == arch.vocab, folder, f"{vocabulary.size} tokens, a model of {arch.vocab}"
+            )
         return cls(arch, vocabulary, params, about, artifact.digest)
 
     def stream_ids(self, prompt: Sequence[int], *, tokens: int, draw: Draw) -> Iterator[int]:
@@ -95,6 +103,24 @@ class LanguageModel:
     def generate(self, prompt: str = "", *, tokens: int = 500, unknown: str = "error", **choices: Any) -> str:
         """Return new text, without the prompt; see ``stream`` for the arguments."""
         return "".join(self.stream(prompt, tokens=tokens, unknown=unknown, **choices))
+
+
+class _About(msgspec.Struct):
+    """What ``config.json`` must hold."""
+
+    architecture: Architecture
+
+
+def _check_architecture(artifact: Artifact, arch: Architecture) -> None:
+    """Compare the sizes with the size of the file of weights: listing the tensors of 10^9 layers takes minutes."""
+    size = artifact.path("model.safetensors").stat().st_size
+    sizes = (arch.vocab, arch.layers, arch.heads, arch.dim, arch.block)
+    fits = min(sizes) > 0 and arch.layers * arch.dim * arch.dim <= size and arch.vocab * arch.dim <= size
+    fits = fits and arch.dim % arch.heads == 0 and arch.block <= MOST_BLOCK
+    checked.ensure(fits, artifact.path("config.json"), f"no model has sizes {sizes}")
+    known = (arch.norm, arch.positions, arch.activation) in KNOWN
+    told = f"unknown norm {arch.norm!r}, positions {arch.positions!r} or activation {arch.activation!r}"
+    checked.ensure(known, artifact.path("config.json"), told)
 
 
 def _whole_characters(vocabulary: Vocabulary, made: Iterator[int], *, after_prompt: bool) -> Iterator[str]:

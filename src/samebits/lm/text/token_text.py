@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from samebits.errors import InputError, MissingExtra
+from samebits.errors import ArtifactCorrupt, InputError, MissingExtra
 
 __all__ = ["TokenText", "open_token_text"]
 
+MOST_IDS = 1 << 24
 OWN = "samebits_tokenizer"  # the key by which tokenizers of the tokens job name their kind
 ALONE = re.escape('!"#$%&()*+,./:;<=>?@[\\]^`{|}~')  # marks that are words of their own
 WORD = re.compile(rf"[{ALONE}]|[^{ALONE} \t\n\r\x0b\x0c]+")
@@ -70,19 +71,23 @@ class TokenText:
 def open_token_text(document: bytes) -> TokenText | None:
     """Read a tokenizer file; None where it is of a kind whose ids cannot be shown."""
     try:
-        found: dict[str, Any] = json.loads(document)
-    except ValueError:
+        found: Any = json.loads(document)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
         return None
     text = document.decode("utf-8", "replace")
     if OWN in found:
         return _own(found, text)
-    model = found.get("model") or {}
-    if not isinstance(model.get("vocab"), dict):
+    model = found.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict):
         return None
     names = {int(number): str(name) for name, number in model["vocab"].items()}
     pieces = {number: _piece(name) for number, name in names.items()}
     pieces |= {int(token["id"]): str(token["content"]).encode() for token in found.get("added_tokens", [])}
     size = max(pieces, default=-1) + 1
+    if min(pieces, default=0) < 0 or size > MOST_IDS:
+        raise ArtifactCorrupt(f"tokenizer.json: ids from {min(pieces)} to {size - 1}")
     return TokenText("bpe", tuple(pieces.get(number, b"") for number in range(size)), text)
 
 

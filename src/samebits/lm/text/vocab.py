@@ -16,6 +16,7 @@ __all__ = ["Vocabulary", "learn_chars", "vocabulary_from_dict"]
 
 Ids = NDArray[np.int64]
 MOST_CODE = 0x110000
+MOST_IDS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,10 @@ def vocabulary_from_dict(value: Any, *, path: str, text: TokenText | None = None
         found = Vocabulary(value["kind"], int(value["size"]), "".join(value["chars"]), text)
     except (KeyError, TypeError, ValueError):
         raise ArtifactCorrupt(f"{path}: not a vocabulary") from None
-    if found.kind not in ("char", "byte", "ids") or (found.kind == "char" and len(found.chars) != found.size):
+    fits = found.kind in ("char", "byte", "ids") and 0 < found.size <= MOST_IDS
+    if found.kind == "char":
+        fits = fits and len(found.chars) == len(set(found.chars)) == found.size
+    if not fits or (found.kind == "byte" and found.size != 256):
         raise ArtifactCorrupt(
             f"{path}: a vocabulary of {found.size} {found.kind} has {len(found.chars)} characters"
         )

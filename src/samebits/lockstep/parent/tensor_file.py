@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +17,12 @@ __all__ = ["read_tensors", "write_tensors"]
 
 KINDS = {"<f4": "F32", "<f8": "F64", "<u4": "U32", "<i8": "I64"}
 BLOCK = 1 << 22  # bytes hashed and written at a time
+
+
+class _Entry(msgspec.Struct):
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
 
 
 def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]]) -> str:
@@ -55,10 +62,15 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """
     data = np.memmap(path, dtype=np.uint8, mode="r")
     size = int.from_bytes(data[:8].tobytes(), "little")
-    header = json.loads(data[8 : 8 + size].tobytes())
+    if len(data) < 8 or size > len(data) - 8:
+        raise ValueError(f"a header of {size} bytes in a file of {len(data)}")
+    header = msgspec.json.decode(data[8 : 8 + size].tobytes(), type=dict[str, _Entry])
     kinds = {value: key for key, value in KINDS.items()}
+    body = data[8 + size :]
     found: dict[str, NDArray[Any]] = {}
     for name, entry in header.items():
-        start, stop = (8 + size + offset for offset in entry["data_offsets"])
-        found[name] = data[start:stop].view(kinds[entry["dtype"]]).reshape(entry["shape"])
+        start, stop = entry.data_offsets
+        if entry.dtype not in kinds or not 0 <= start <= stop <= len(body) or min(entry.shape, default=0) < 0:
+            raise ValueError(f"tensor {name!r} lies outside the file")
+        found[name] = body[start:stop].view(kinds[entry.dtype]).reshape(entry.shape)
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data import checked
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError
 from samebits.tokens.encoders.open_tokenizer import open_tokenizer
@@ -58,6 +59,8 @@ def show_rows(store: TokenStore, rows: range) -> Iterator[ShownRow]:
     tokenizer = tokenizer_of(store)
     for row in rows:
         ids = [int(i) for i in store[row]]
+        told = f"row {row} has token {max(ids, default=0)}, outside the vocabulary of {tokenizer.vocab_size}"
+        checked.ensure(max(ids, default=0) < tokenizer.vocab_size, store.folder, told)
         yield ShownRow(row, int(store.source[row]), len(ids), tokenizer.decode(ids), ids)
 
 
@@ -66,7 +69,9 @@ def store_stats(store: TokenStore) -> dict[str, Any]:
     lengths, about = store.lengths, store.about
     used = _id_counts(store)
     num_tokens = int(lengths.sum())
-    unknown = about["specials"]["unk"]
+    unknown = about["specials"].get("unk")
+    told = f"the unknown token is {unknown}, the vocabulary {len(used)}"
+    checked.ensure(unknown is None or unknown < len(used), store.folder, told)
     stored = store.tokens.size
     lines, splits = about["lines"], about["splits"]
     all_tokens = sum(split["tokens"] for split in splits.values())
@@ -97,15 +102,22 @@ def _id_counts(store: TokenStore) -> NDArray[np.int64]:
     counts = np.zeros(store.about["vocab_size"], np.int64)
     if store.layout == "packed":
         for at in range(0, len(store.tokens), BLOCK_TOKENS):
-            counts += np.bincount(store.tokens[at : at + BLOCK_TOKENS], minlength=len(counts))
+            counts += _counted(store, store.tokens[at : at + BLOCK_TOKENS])
         return counts
     width = store.tokens.shape[1]
     step = max(1, BLOCK_TOKENS // width)
     lengths = store.lengths
     for row in range(0, len(store), step):
         real = np.arange(width) < lengths[row : row + step, None]
-        counts += np.bincount(store.tokens[row : row + step][real], minlength=len(counts))
+        counts += _counted(store, store.tokens[row : row + step][real])
     return counts
+
+
+def _counted(store: TokenStore, ids: NDArray[Any]) -> NDArray[np.int64]:
+    size = int(store.about["vocab_size"])
+    largest = int(ids.max()) if len(ids) else 0
+    checked.ensure(largest < size, store.folder, f"token {largest} is outside the vocabulary of {size}")
+    return np.bincount(ids, minlength=size)
 
 
 def _summary(lengths: NDArray[np.int64]) -> dict[str, Any]:
