@@ -19,6 +19,7 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
+from samebits.cli.wait_line import show_waits
 from samebits.core.renamed import RENAMED
 from samebits.errors import ConfigError, SamebitsError
 from samebits.machine.ranks import find_ranks
@@ -105,6 +106,7 @@ samebits verify counts
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     signal.signal(signal.SIGINT, _first_interrupt)
+    show_waits(arguments)
     try:
         cli.main(args=arguments, prog_name="samebits", standalone_mode=False)
     except SamebitsError as error:

@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 # extra -> (module that tells whether it is there, what it is for)
 EXTRAS = {
-    "http": ("aiohttp", "inputs from http(s) addresses"),
+    "http": ("aiohttp", "patterns in http(s) addresses"),
     "tokens": ("tokenizers", "byte-pair tokenizers"),
     "torch": ("torch", "lm train --arithmetic torch; token stores as PyTorch data sets"),
     "graph": ("networkx", "text-to-graph models; graphs to and from networkx"),

@@ -1,9 +1,11 @@
 """Inputs that are elsewhere: fetched into a verified cache before the plan is cut.
 
-Any URL that fsspec can open works (``https://``, ``s3://``, ``memory://`` …). Files are downloaded by a few threads to a
-temporary name, synced and renamed, so a half download is never taken for a whole one. The cache knows each file by its
-sha256 and checks it on every use. A file is fetched again when its validator (ETag, or time of change) differs, or
-when the server gives none. Tasks then read local files like any other.
+``https://`` and ``http://`` need nothing else; any URL that fsspec can open works too (``s3://``, ``memory://`` …). Files are
+downloaded by a few threads to a temporary name, synced and renamed, so a half download is never taken for a whole one.
+The cache knows each file by its sha256 and checks it on every use. A file is fetched again when its validator (ETag, or
+time of change) differs, or when the server gives none. A download over http that broke off goes on where it stopped, in the
+next try and in the next run. Whoever makes no progress is given up by name (see ``watched``). Tasks then read local files
+like any other.
 
 Layout: ``<cache>/fetch/<sha256 of the URL>/<sha256 of the content>`` and ``current.json`` beside it. Content keeps its own
 name, so a run that reads an old version is not disturbed by one that fetches a new version.
@@ -11,6 +13,7 @@ name, so a run that reads an old version is not disturbed by one that fetches a 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import posixpath
@@ -19,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,11 +31,13 @@ import msgspec
 
 from samebits.core.digest import digest_of_file
 from samebits.data.files import write_atomic
+from samebits.data.inputs.http_get import Body, get
+from samebits.data.inputs.watched import GivenUp, Limits, Meter, run_watched
 from samebits.errors import InputError, MissingExtra
 
 __all__ = ["cache_folder", "fetch_urls"]
 
-FETCH_THREADS = 8
+READ_BYTES = 1 << 20
 # Waits between tries: a hiccup is over in one second, a restarting server in ten; longer is for the user to judge.
 RETRY_SECONDS = (0.2, 1.0, 5.0)
 BUSY_STATUSES = (408, 425, 429, 500, 502, 503, 504)
@@ -41,7 +47,7 @@ T = TypeVar("T")
 
 
 class Remote(NamedTuple):
-    """One file elsewhere: its name below the argument, the file system and path to ask, and the URL to show."""
+    """One file elsewhere: its name below the argument, the file system (None for the web) and path, and the URL to show."""
 
     name: str
     system: Any
@@ -75,25 +81,34 @@ def fetch_urls(arguments: Sequence[str]) -> dict[str, list[tuple[str, str, str]]
         InputError: A URL that cannot be read; it names the URL.
         MissingExtra: A package for this kind of URL is not installed.
     """
-    remotes = {argument: list(_expand(argument)) for argument in arguments}
+    limits = Limits.from_environment()
+    expanding = [(_without_secrets(a), partial(_expand, a)) for a in arguments]
+    remotes = dict(zip(arguments, run_watched(expanding, limits), strict=True))
     wanted = [remote for found in remotes.values() for remote in found]
-    with ThreadPoolExecutor(FETCH_THREADS) as pool:
-        paths = iter(list(pool.map(_fetch, wanted)))
+    paths = iter(run_watched([(remote.url, partial(_fetch, remote, limits)) for remote in wanted], limits))
     return {
         argument: [(remote.name, str(next(paths)), remote.url) for remote in found]
         for argument, found in remotes.items()
     }
 
 
-def _expand(argument: str) -> Iterator[Remote]:
+def _expand(argument: str, _: Meter) -> list[Remote]:
     """List the files of a URL: one, all below a folder, or those that match ``*``."""
     shown = _without_secrets(argument)
-    system, path = _open_system(argument, shown)
     # "?" and "[" belong to ordinary URLs, and a web server has no folders that could be listed reliably.
+    if is_web(argument) and "*" not in argument:
+        name = posixpath.basename(re.sub(r"[?#].*", "", argument).rstrip("/"))
+        return [Remote(name, None, argument, shown)]
+    return list(_listed(argument, shown))
+
+
+def _listed(argument: str, shown: str) -> Iterator[Remote]:
+    """List a URL by its file system."""
+    system, path = _open_system(argument, shown)
     if "*" in path:
         root = posixpath.dirname(path.partition("*")[0])
         paths = _tried(lambda: system.glob(path), shown)
-    elif not shown.startswith(("http://", "https://")) and _tried(lambda: system.isdir(path), shown):
+    elif _tried(lambda: system.isdir(path), shown):
         root = path
         paths = _tried(lambda: system.find(path), shown)
     else:
@@ -113,8 +128,8 @@ def _open_system(argument: str, shown: str) -> tuple[Any, str]:
     try:
         system, path = fsspec.core.url_to_fs(argument)
     except ImportError as error:
-        if argument.startswith(("http://", "https://")):
-            raise MissingExtra("aiohttp", extra="http", needed_for="reading http URLs") from error
+        if is_web(argument):
+            raise MissingExtra("aiohttp", extra="http", needed_for="patterns in http URLs") from error
         raise InputError(
             f"cannot be opened: {error}", path=shown, hint="install the package it names"
         ) from error
@@ -123,16 +138,47 @@ def _open_system(argument: str, shown: str) -> tuple[Any, str]:
     return system, path
 
 
-def _fetch(remote: Remote) -> Path:
+def _fetch(remote: Remote, limits: Limits, meter: Meter) -> Path:
     """Return the local copy of a file, downloading it when the cache has no current one."""
-    info = _tried(lambda: remote.system.info(remote.path), remote.url)
     folder = cache_folder() / "fetch" / hashlib.sha256(remote.url.encode()).hexdigest()
+    if remote.system is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _fetch_web(remote, folder, limits, meter)
+    info = _tried(lambda: remote.system.info(remote.path), remote.url)
     validator = _validator(info)
-    cached = _cached(folder, validator)
-    if cached is not None:
-        return cached
+    cached = _cached(folder)
+    if cached is not None and cached.validator == validator != "":
+        return folder / cached.sha256
     folder.mkdir(parents=True, exist_ok=True)
-    return _tried(lambda: _download(remote, folder, info.get("size"), validator), remote.url)
+    return _tried(lambda: _download(remote, folder, info.get("size"), validator, meter), remote.url)
+
+
+def _fetch_web(remote: Remote, folder: Path, limits: Limits, meter: Meter) -> Path:
+    """Ask whether the copy is current, and fetch what is missing; one run at a time goes on with a partial file."""
+    cached = _cached(folder)
+    known = cached.validator if cached is not None else ""
+    with _partial_file(folder) as target:
+
+        def once() -> Body:
+            return get(remote.path, target, known=known, timeout=limits.timeout, arrived=meter.arrived)
+
+        body = _tried(once, remote.url)
+        if body.unchanged and cached is not None:
+            return folder / cached.sha256
+        return _keep(remote, folder, target, body.validator)
+
+
+@contextmanager
+def _partial_file(folder: Path) -> Iterator[Path]:
+    """Give the file that broken downloads are gone on with, or one of our own while another run has that."""
+    with (folder / "lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with tempfile.TemporaryDirectory(dir=folder, prefix="partial-") as own:
+                yield Path(own) / "partial"
+        else:
+            yield folder / "partial"
 
 
 def _validator(info: Mapping[str, Any]) -> str:
@@ -140,31 +186,40 @@ def _validator(info: Mapping[str, Any]) -> str:
     return next((f"{info['size']} {info[key]}" for key in VALIDATORS if info.get(key)), "")
 
 
-def _cached(folder: Path, validator: str) -> Path | None:
+def _cached(folder: Path) -> CacheEntry | None:
+    """Return what the cache has, if it is what it was."""
     try:
         entry = msgspec.json.decode((folder / "current.json").read_bytes(), type=CacheEntry)
         path = folder / entry.sha256
-        current = entry.validator == validator != "" and path.stat().st_size == entry.size
-        return path if current and digest_of_file(path) == entry.sha256 else None
+        whole = path.stat().st_size == entry.size and digest_of_file(path) == entry.sha256
+        return entry if whole else None
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def _download(remote: Remote, folder: Path, expected: int | None, validator: str) -> Path:
+def _download(remote: Remote, folder: Path, expected: int | None, validator: str, meter: Meter) -> Path:
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix="partial-")
-    os.close(descriptor)
-    partial = Path(temporary)
+    partial_file = Path(temporary)
     try:
-        remote.system.get_file(remote.path, temporary)
-        size = partial.stat().st_size
+        with open(descriptor, "wb") as file, remote.system.open(remote.path, "rb") as source:  # noqa: PTH123 - of a descriptor
+            size = 0
+            while block := source.read(READ_BYTES):
+                file.write(block)
+                size += len(block)
+                meter.arrived(size, expected)
         if expected is not None and size != expected:
             raise ConnectionError(f"{size} of {expected} bytes came")
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        sha256 = digest_of_file(partial)
-        partial.replace(folder / sha256)
+        return _keep(remote, folder, partial_file, validator)
     finally:
-        partial.unlink(missing_ok=True)
+        partial_file.unlink(missing_ok=True)
+
+
+def _keep(remote: Remote, folder: Path, partial_file: Path, validator: str) -> Path:
+    """Put a whole download in its place."""
+    with partial_file.open("rb") as file:
+        os.fsync(file.fileno())
+    size, sha256 = partial_file.stat().st_size, digest_of_file(partial_file)
+    partial_file.replace(folder / sha256)
     entry = CacheEntry(remote.url, size, sha256, validator)
     write_atomic(folder / "current.json", msgspec.json.encode(entry))
     return folder / sha256
@@ -180,7 +235,7 @@ def _tried(action: Callable[[], T], url: str) -> T:
     for number, seconds in enumerate((*RETRY_SECONDS, 0.0), start=1):
         try:
             return action()
-        except InputError:
+        except (InputError, GivenUp):
             raise
         except Exception as error:  # each file system has exceptions of its own
             # fsspec reports any failed request for a size as a missing file; the cause knows better.
@@ -211,6 +266,11 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     return f"{type(error).__name__}: {error}"
+
+
+def is_web(url: str) -> bool:
+    """Tell whether a URL is one of the web's."""
+    return url.startswith(("http://", "https://"))
 
 
 def _without_secrets(url: str) -> str:
