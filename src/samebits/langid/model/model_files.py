@@ -191,7 +191,6 @@ def _counted(artifact: Artifact, num_languages: int) -> WordCounts:
     )
     sizes = checked.array(artifact, "entry_sizes.npy", np.uint32, low=1, high=num_languages)
     ends = checked.stops(artifact, "entry_sizes.npy", sizes, total=len(counts))
-    checked.increasing_within(artifact.path("entry_languages.npy"), languages, ends)
     return WordCounts(ends, languages.astype(np.int32), counts)
 
 
