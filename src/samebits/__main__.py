@@ -26,7 +26,9 @@ def main() -> None:
     # before click is imported: the longest load of a command should be the first to begin
     begin_early(sys.argv[1:])
     from samebits.cli.app import run
+    from samebits.cli.terminal import guard_terminals
 
+    guard_terminals()
     leave(run(sys.argv[1:]))
 
 

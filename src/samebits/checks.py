@@ -21,10 +21,10 @@ from samebits.core.events import Event, ShardDone
 from samebits.core.executor import Task
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard
+from samebits.core.regular_file import read_regular
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
 from samebits.data.bad_rows import BadRows
-from samebits.data.files import read_regular
 from samebits.data.journal import remove_finished
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError, ParityError, PlanMismatch
 from samebits.jobs import get_job

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, SectionedOption
+from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def _read(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     try:
-        return Path(path).read_bytes()
-    except IsADirectoryError:
-        raise InputError("is a folder", path=path, hint=f"name the files in it, e.g. {path}/*") from None
+        if Path(path).is_dir():
+            raise InputError("is a folder", path=path, hint=f"name the files in it, e.g. {path}/*")
+        return read_regular(Path(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from error
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from samebits.charset.codec import canonical_name
+from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError, did_you_mean
 
 __all__ = ["Pair", "builtin_pairs", "choose_pairs", "read_pairs"]
@@ -140,11 +141,11 @@ def read_pairs(path: str) -> tuple[Pair, ...]:
 
 def _rows(path: Path) -> list[Any]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
         table = tomllib.loads(data.decode()) if path.suffix == ".toml" else json.loads(data)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"is neither TOML (.toml) nor JSON: {error}", path=str(path)) from error
     rows = table.get("pair") if isinstance(table, dict) else table
     if not isinstance(rows, list):

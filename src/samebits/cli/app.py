@@ -21,7 +21,7 @@ from samebits import __version__
 from samebits.cli.sections import SectionedGroup
 from samebits.cli.wait_line import show_waits
 from samebits.core.renamed import RENAMED
-from samebits.errors import ConfigError, SamebitsError
+from samebits.errors import ConfigError, InputError, OutputFailed, SamebitsError, WorkerLost
 from samebits.machine.ranks import find_ranks
 
 __all__ = ["COMMANDS", "cli", "run"]
@@ -128,11 +128,53 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno in NO_ROOM:
+            _say(
+                "OutputFailed",
+                f"cannot print: {error.strerror}",
+                "send the output to another disk",
+                arguments,
+            )
+            return 1
+        named = _named(error)
+        if named is None:
             raise
-        _say("OutputFailed", f"cannot print: {error.strerror}", "send the output to another disk", arguments)
-        return 1
+        _show(named, arguments)
+        return named.exit_code
+    except (MemoryError, RecursionError) as error:
+        named = _named(error)
+        assert named is not None
+        _show(named, arguments)
+        return named.exit_code
     return 0
+
+
+def _named(error: OSError | MemoryError | RecursionError) -> SamebitsError | None:
+    """Name what the operating system refused and no reader has named; None for what would be a mistake of ours."""
+    if isinstance(error, RecursionError):
+        return InputError(
+            "values are nested too deeply", path="input", hint="100 levels are enough for all that is real"
+        )
+    if isinstance(error, MemoryError):
+        return WorkerLost(
+            "out of memory", reason="out of memory", hint="use fewer workers, or smaller shards"
+        )
+    path = str(error.filename) if error.filename else ""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return OutputFailed(
+            "too many open files", hint="raise the limit (ulimit -n 1024) or use fewer workers"
+        )
+    if error.errno == errno.ENOMEM:
+        return WorkerLost(
+            "out of memory", reason="out of memory", hint="use fewer workers, or smaller shards"
+        )
+    if error.errno == errno.EAGAIN:
+        return WorkerLost(
+            "no thread or process can be started", reason="limit", hint="raise the limit (ulimit -u)"
+        )
+    if path:
+        return InputError(f"cannot be used: {error.strerror}", path=path)
+    return None
 
 
 def _speaker(error: Exception) -> str:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 from samebits.core.digest import digest_of
+from samebits.core.regular_file import read_regular
 from samebits.core.renamed import meant
 from samebits.errors import ConfigError, InputError, did_you_mean
 
@@ -226,12 +227,12 @@ def read_toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        return tomllib.loads(read_regular(path).decode())
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             "no such file", path=str(path), hint="give the path of a TOML file to --config"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not valid TOML: {error}", path=str(path)) from None
 
 

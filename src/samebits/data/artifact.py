@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from samebits.core.digest import canonical_json, digest_of_file
 from samebits.core.plan import Plan
+from samebits.core.regular_file import read_regular
 from samebits.data.array_file import map_array
 from samebits.data.bad_rows import BadRows
-from samebits.data.files import read_regular, remove_tree, sync_all, sync_folder, writing
+from samebits.data.files import remove_tree, sync_all, sync_folder, writing
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from samebits.data.background import Beside
-from samebits.errors import InputError, OutputFailed
+from samebits.errors import OutputFailed
 
 __all__ = [
     "no_room_is_named",
-    "read_regular",
     "remove_tree",
     "sync_all",
     "sync_folder",
@@ -55,26 +53,6 @@ def no_room_is_named(path: Path) -> Iterator[None]:
             raise
         with writing(path):
             raise
-
-
-def read_regular(path: Path) -> bytes:
-    """Read a small file that must be one: a named pipe would be waited for without end.
-
-    Raises:
-        FileNotFoundError: There is none.
-        NotADirectoryError: A folder of the path is a file.
-        InputError: It is something else, or cannot be read.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 - of a descriptor that was looked at
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InputError("not a file", path=str(path), hint="give a file, not a pipe or a device")
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError
 from samebits.graph.data import Graph
 from samebits.graph.formats.graphml import read_graphml
@@ -82,7 +83,7 @@ def read_graphs(path: Path | str, reading: Reading | None = None) -> list[Graph]
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     return list(SUFFIXES[path.suffix.lower()](data, str(path), reading or Reading()))
@@ -115,8 +116,10 @@ def _decoded(data: bytes, path: str, *, line: int | None) -> Any:
         return json.loads(data)
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON: {error.msg}", path=path, line=line or error.lineno) from None
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"not valid JSON: {type(error).__name__}", path=path, line=line) from None
+    except (ValueError, RecursionError) as error:  # bytes that are no text, a number of a million digits
+        raise InputError(
+            f"not valid JSON: {str(error)[:80] or type(error).__name__}", path=path, line=line
+        ) from None
 
 
 def _read_graphml(data: bytes, path: str, reading: Reading) -> Iterator[Graph]:

@@ -77,7 +77,7 @@ class GraphModel:
     @cached_property
     def module(self) -> Any:
         """The torch module, ready to predict."""
-        torch = import_torch("a graph model")
+        torch = import_torch("a graph model", extra="graph")
         from samebits.graph.parser.model import MakeModel, ParserSizes
 
         torch.set_num_threads(1)
@@ -130,7 +130,7 @@ class GraphModel:
         return found
 
     def _batch(self, samples: Sequence[Sample], decoder: Decoder) -> list[Prediction]:
-        torch = import_torch("a graph model")
+        torch = import_torch("a graph model", extra="graph")
         batch = collate([encode(sample, self.lexicon) for sample in samples], norm=1.0)
         tensors = {
             name: torch.from_numpy(value) for name, value in batch.items() if isinstance(value, np.ndarray)
@@ -154,7 +154,7 @@ class GraphModel:
         self, samples: Sequence[Sample], states: Any, heads: NDArray[np.float64], decoder: Decoder
     ) -> list[Prediction]:
         """Choose heads first, then the label of each chosen arc."""
-        torch = import_torch("a graph model")
+        torch = import_torch("a graph model", extra="graph")
         chosen = np.zeros(heads.shape[:2], np.int64)
         for i, sample in enumerate(samples):
             n = len(sample.tokens)
@@ -183,12 +183,12 @@ class GraphModel:
 
 def _check_sizes(artifact: Artifact, lexicon: Lexicon, settings: Any) -> None:
     """Compare the sizes with the names and with the size of the file of weights, before a module is made of them."""
-    from samebits.graph.parser.model import Sizes
+    from samebits.graph.parser.model import ParserSizes
 
     path = artifact.path("config.json")
     checked.ensure(isinstance(settings, dict), path, "not an object")
     try:
-        sizes = msgspec.convert(settings.get("sizes"), Sizes)
+        sizes = msgspec.convert(settings.get("sizes"), ParserSizes)
     except msgspec.ValidationError as error:
         raise ArtifactCorrupt(f"{path}: sizes: {error}") from None
     names = (len(lexicon.characters), len(lexicon.words), len(lexicon.nodes), len(lexicon.arcs))

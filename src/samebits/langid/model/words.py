@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.langid.dict import Dictionary
 from samebits.kernels.langid.words import Vocabulary
@@ -162,7 +163,7 @@ def from_label_lines(path: str | Path) -> WordTable:
 
 def _read(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_regular(Path(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
 
@@ -177,7 +178,7 @@ def from_vocabulous(path: str | Path) -> WordTable:
         found: dict[str, Any] = msgspec.json.decode(_read(path), type=dict[str, Any])
         frequencies = msgspec.convert(found["word_lang_freq"], dict[str, dict[str, int]])
         listed = msgspec.convert(found["languages"], list[str])
-    except (msgspec.MsgspecError, KeyError) as error:
+    except (msgspec.MsgspecError, KeyError, RecursionError) as error:
         hint = "it must hold word_lang_freq and languages, as vocabulous saves them"
         raise InputError(f"not a vocabulous model: {error}", path=str(path), hint=hint) from None
     return _table_of(frequencies, listed, path)

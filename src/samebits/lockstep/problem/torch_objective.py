@@ -19,7 +19,7 @@ __all__ = ["TorchObjective", "import_torch"]
 MOST_SEED = 1 << 62
 
 
-def import_torch(needed_for: str = "a torch objective") -> Any:
+def import_torch(needed_for: str = "a torch objective", *, extra: str = "torch") -> Any:
     """Return the module torch.
 
     Raises:
@@ -28,7 +28,7 @@ def import_torch(needed_for: str = "a torch objective") -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingExtra("torch", extra="torch", needed_for=needed_for) from None
+        raise MissingExtra("torch", extra=extra, needed_for=needed_for) from None
     return torch
 
 

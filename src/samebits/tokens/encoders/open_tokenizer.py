@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError, did_you_mean
 from samebits.tokens.encoders.file_tokenizer import file_tokenizer
 from samebits.tokens.encoders.interface import SpecialTokens
@@ -66,7 +67,7 @@ def read_tokenizer_file(name: str) -> bytes:
     if path.is_dir():
         path = next((path / file for file in FOLDER_FILES if (path / file).is_file()), path / FOLDER_FILES[0])
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         hint = did_you_mean(name, BUILT_IN) + ", or the path of a tokenizer file"
         raise InputError(f"no tokenizer: {error.strerror}", path=str(path), hint=hint) from None

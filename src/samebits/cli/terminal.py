@@ -1,0 +1,58 @@
+r"""What reaches a terminal: control characters from texts, labels and file names are shown, never obeyed.
+
+A terminal takes ``ESC ]0;`` in a text as an order to rename its window, and worse. So on a terminal, and only there,
+every control character but the line feed and the tab is written as ``\\x1b``. What goes into a pipe or a file stays as
+it is: it is data. The sequence that the progress line begins with, to be drawn over itself, is our own and passes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, TextIO
+
+__all__ = ["VisibleControls", "guard_terminals", "visible"]
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+REDRAW = ("\r\x1b[2K", "\r\x1b[K")
+
+
+def visible(text: str) -> str:
+    r"""Write control characters as what they are.
+
+    >>> print(visible("a\x1b]0;b\x07\tc"))
+    a\x1b]0;b\x07	c
+    """
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+class VisibleControls:
+    """A text stream that shows control characters; everything but ``write`` is the stream's own."""
+
+    def __init__(self, stream: TextIO, *, redraws: bool) -> None:
+        self._stream = stream
+        self._redraws = redraws
+
+    def write(self, text: str) -> int:
+        """Write a text; with ``redraws`` it may begin by clearing the line."""
+        if not isinstance(text, str):
+            return self._stream.write(text)  # refuses it in its own words
+        start = next((one for one in REDRAW if self._redraws and text.startswith(one)), "")
+        self._stream.write(start + visible(text[len(start) :]))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def guard_terminals() -> None:
+    """Put the guard before standard output and standard error where they are terminals."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        sys.stdout = VisibleControls(sys.stdout, redraws=False)  # type: ignore[assignment]  # all that is used of a stream
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr = VisibleControls(sys.stderr, redraws=True)  # type: ignore[assignment]  # the same

@@ -1,0 +1,73 @@
+"""Terminals are shown control characters; pipes get them as they are."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TITLE = "\x1b]0;owned\x07"
+
+
+def on_terminal(arguments: list[str], cwd: Path) -> bytes:
+    """Run a command with a terminal as standard output and error; return all it wrote."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "samebits", *arguments], stdout=theirs, stderr=theirs, stdin=theirs, cwd=cwd
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            block = os.read(ours, 1 << 16)
+        except OSError:  # what a closed terminal gives instead of an end
+            break
+        if not block:
+            break
+        written += block
+    child.wait(60)
+    os.close(ours)
+    return written
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    (tmp_path / f"a{TITLE}.txt").write_text(f"one {TITLE} two\n" * 3)
+    (tmp_path / f"no{TITLE}").mkdir()
+    return tmp_path
+
+
+COMMANDS = [
+    ["count", "a\x1b]0;owned\x07.txt", "-o", "out"],
+    ["count", "a\x1b]0;owned\x07.txt", "-o", "out2", "-v"],
+    ["plan", "count", "a\x1b]0;owned\x07.txt"],
+    ["verify", "no\x1b]0;owned\x07"],
+    ["charset", "detect", "a\x1b]0;owned\x07.txt"],
+    ["langid", "predict", "a\x1b]0;owned\x07.txt"],
+    ["\x1b]0;owned\x07"],
+]
+
+
+@pytest.mark.parametrize(
+    "arguments", COMMANDS, ids=lambda a: " ".join(a[:2]).replace("\x1b", "ESC").replace("\x07", "")
+)
+def test_no_escape_sequence_from_outside_reaches_a_terminal(arguments: list[str], hostile: Path) -> None:
+    written = on_terminal(arguments, hostile)
+    assert written
+    assert b"\x1b]" not in written
+    assert b"\x07" not in written
+
+
+def test_a_terminal_shows_what_a_pipe_gets_raw(hostile: Path) -> None:
+    arguments = ["count", f"a{TITLE}.txt", "-o", "out"]
+    assert b"\\x1b]0;owned\\x07" in on_terminal(arguments, hostile)
+    piped = subprocess.run(
+        [sys.executable, "-m", "samebits", "count", f"a{TITLE}.txt", "-o", "piped"],
+        cwd=hostile,
+        capture_output=True,
+    )
+    assert TITLE.encode() in piped.stdout + piped.stderr
