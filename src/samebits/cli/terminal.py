@@ -33,10 +33,10 @@ class VisibleControls:
         self._stream = stream
         self._redraws = redraws
 
-    def write(self, text: str) -> int:
+    def write(self, text: Any) -> int:
         """Write a text; with ``redraws`` it may begin by clearing the line."""
         if not isinstance(text, str):
-            return self._stream.write(text)  # refuses it in its own words
+            return self._stream.write(text)  # which refuses it in its own words
         start = next((one for one in REDRAW if self._redraws and text.startswith(one)), "")
         self._stream.write(start + visible(text[len(start) :]))
         return len(text)
@@ -53,6 +53,6 @@ class VisibleControls:
 def guard_terminals() -> None:
     """Put the guard before standard output and standard error where they are terminals."""
     if sys.stdout is not None and sys.stdout.isatty():
-        sys.stdout = VisibleControls(sys.stdout, redraws=False)  # type: ignore[assignment]  # all that is used of a stream
+        sys.stdout = VisibleControls(sys.stdout, redraws=False)
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr = VisibleControls(sys.stderr, redraws=True)  # type: ignore[assignment]  # the same
+        sys.stderr = VisibleControls(sys.stderr, redraws=True)
