@@ -65,6 +65,15 @@ dist:  ## source release and wheels (x86-64, aarch64 where its compiler is), eac
 lowest:  ## the lowest declared version of every dependency, installed and tested
 	$(PYTHON) release/lowest.py
 
+sanitize:  ## kernels with address and undefined sanitizers: their tests, forged artifacts, mutated inputs
+	release/sanitize.sh
+
+anywhere: $(VENV)/.stamp-dev  ## the digests of every job on an emulated ARM, compared with those of this machine
+	release/anywhere.sh $(BIN)/python
+
+crashes: $(VENV)/.stamp-dev  ## kill every job at each of its renames and syncs, and let it go on
+	$(BIN)/python -m tests.faults.crash_points
+
 clean:  ## remove the environment and compiled kernels
 	rm -rf $(VENV) .bench build dist src/samebits.egg-info
 	find src/samebits \( -name '*.so' -o -name '*.pyx' \) | sed 's/\.pyx$$/.c/' | xargs rm -f

@@ -57,7 +57,7 @@ def _langid_exact(output: Path) -> Path:
 
 def _charset(output: Path) -> Path:
     corpus = output.with_suffix(".corpus")
-    corpus.mkdir()
+    corpus.mkdir(exist_ok=True)
     for name in ("fr", "ru"):
         (corpus / f"{name}.txt").write_bytes((SAMPLES / f"{name}.txt").read_bytes())
     return _run("charset", {"inputs": [str(corpus)]}, output)

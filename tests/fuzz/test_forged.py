@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.fuzz import inputs
 from tests.fuzz.artifacts import USES, try_one
 from tests.fuzz.forge import rehash
 from tests.fuzz.genuine import MAKERS
@@ -134,3 +135,10 @@ def test_forged_artifacts_end_in_a_result_or_a_named_error(
     ends = [try_one(kind, number, genuine[kind], tmp_path / "forged") for number in range(RUNS)]
     assert [done for ended, done in ends if ended == "finding"] == []
     assert len({ended for ended, _ in ends}) > 1, "every forgery was used, or none: the forger does nothing"
+
+
+def test_mutated_inputs_end_in_a_result_or_a_named_error(tmp_path: Path) -> None:
+    """Numbers 58 and 166 were findings: bytes that are no UTF-8 in a file for ``langid import``."""
+    ends = [inputs.try_one(number, tmp_path) for number in (58, 166, *range(120))]
+    assert [said for ended, said in ends if ended == "finding"] == []
+    assert {ended for ended, _ in ends} >= {"used", "InputError"}

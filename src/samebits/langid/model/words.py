@@ -178,7 +178,7 @@ def from_vocabulous(path: str | Path) -> WordTable:
         found: dict[str, Any] = msgspec.json.decode(_read(path), type=dict[str, Any])
         frequencies = msgspec.convert(found["word_lang_freq"], dict[str, dict[str, int]])
         listed = msgspec.convert(found["languages"], list[str])
-    except (msgspec.MsgspecError, KeyError, RecursionError) as error:
+    except (msgspec.MsgspecError, KeyError, RecursionError, UnicodeDecodeError) as error:
         hint = "it must hold word_lang_freq and languages, as vocabulous saves them"
         raise InputError(f"not a vocabulous model: {error}", path=str(path), hint=hint) from None
     return _table_of(frequencies, listed, path)
