@@ -113,7 +113,8 @@ def _complete(folder: Path) -> str:
 def main() -> int:
     """Crash the named jobs, or all; print a line for each; return 1 if anything went wrong."""
     kinds = sys.argv[1:] or sorted(MAKERS)
-    total, wrong = 0, []
+    total = 0
+    wrong: list[str] = []
     for kind in kinds:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:

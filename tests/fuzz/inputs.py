@@ -28,7 +28,6 @@ from samebits.errors import SamebitsError
 TEXT = "The cat sat on the mat.\nLa mère a mangé l’œuf.\n\nСъешь ещё этих булок.\n東京は  晴れ。\n"
 ROWS = "".join(json.dumps({"text": line, "lang": "en", "n": 1}) + "\n" for line in TEXT.splitlines())
 CSV = 'text,lang\n"a ""quoted"" line",en\nplain,fr\n"two\nlines",de\n'
-CONLLU = "# text = A b\n1\tA\ta\tX\t_\t_\t2\tdet\t_\t_\n2\tb\tb\tY\t_\t_\t0\troot\t_\t_\n\n"
 GRAPHS = '{"nodes": [{"id": "a", "label": "x"}, {"id": "b"}], "edges": [{"source": "a", "target": "b", "label": "y"}]}\n'
 GRAPHML = '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
 TOML = '[count]\nn = 2\nunit = "char"\n'
@@ -74,12 +73,6 @@ def read_graphs(path: Path) -> None:
     from samebits.graph.formats.read import read_graphs as read
 
     read(path)
-
-
-def read_conllu(path: Path) -> None:
-    from samebits.graph.formats.conllu import read_conllu as read
-
-    list(read(path))
 
 
 def read_settings(path: Path) -> None:
