@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebits.core import clock
 from samebits.core.columns import column_flags, missing_columns_named
@@ -46,6 +46,9 @@ from samebits.machine.environment import fingerprint
 from samebits.machine.peak_memory import own_peak
 from samebits.machine.ranks import Ranks, ranks_for
 
+if TYPE_CHECKING:
+    from samebits.notebook import Show
+
 __all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
 
@@ -62,6 +65,7 @@ def run(
     options: RunOptions | None = None,
     observer: Observer = ignore,
     executor: Executor | None = None,
+    progress: Show = "auto",
 ) -> RunRecord:
     """Run a job into an output folder, or continue an interrupted run of the same plan.
 
@@ -74,6 +78,7 @@ def run(
         options: How to compute it; never changes the result.
         observer: Told of every event.
         executor: An executor of your own, e.g. one of ``samebits.testing``; closed by you.
+        progress: Show progress: True, False, or "auto" for notebooks only.
 
     Raises:
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
@@ -94,8 +99,8 @@ def run(
             planned = job.plan(config)
         journal = Journal(folder, planned, resume=options.resume, settings=saved_fields(config))
         try:
-            session = _Session(job, planned, config, options, output, journal, observer, started)
-            with missing_columns_named(config):
+            with _shown(progress, observer) as told, missing_columns_named(config):
+                session = _Session(job, planned, config, options, output, journal, told, started)
                 record = session.run(executor)
         except TooManyBadRows as error:
             if error.num_bad == error.num_read:  # a wrong column, say: nothing here is worth keeping
@@ -112,6 +117,14 @@ def run(
         raise Interrupted("interrupted; finished parts are kept", hint="the same command continues") from None
     finally:
         lock.release()
+
+
+def _shown(progress: Show, observer: Observer) -> AbstractContextManager[Observer]:
+    if progress is False:
+        return nullcontext(observer)
+    from samebits.notebook import showing  # not needed by commands, which show progress themselves
+
+    return showing(progress, observer)
 
 
 def _job(job: str | Job) -> Job:

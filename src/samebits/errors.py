@@ -70,6 +70,10 @@ class SamebitsError(Exception):
         """Pickle by state: subclasses take other arguments than ``args`` holds."""
         return _rebuild, (type(self), self.__dict__)
 
+    def _render_traceback_(self) -> list[str]:
+        """Show message and hint alone in IPython and Jupyter: the way through our own files helps nobody there."""
+        return [f"{type(self).__name__}: {self}"]
+
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
 

@@ -16,7 +16,7 @@ from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStart
 from samebits.core.units import show_size
 from samebits.machine.memory import memory_of_all
 
-__all__ = ["LiveProgress", "PlainProgress", "Progress", "make_progress"]
+__all__ = ["LiveProgress", "PlainProgress", "Progress", "Stage", "make_progress"]
 
 PLAIN_SECONDS = 5.0  # a log file wants few lines
 LIVE_SECONDS = 0.15
@@ -47,7 +47,7 @@ def make_progress(*, show: bool = True, quiet: bool = False, verbose: bool = Fal
     return PlainProgress(show=show and not quiet, warn=not quiet, verbose=verbose and not quiet)
 
 
-class _Stage:
+class Stage:
     """What is known of the running stage."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class PlainProgress:
 
     def __init__(self, *, show: bool, warn: bool, verbose: bool) -> None:
         self._show, self._warn, self._verbose = show, warn, verbose
-        self._stage = _Stage()
+        self._stage = Stage()
         self._last = clock.seconds()
 
     def __enter__(self) -> Self:
@@ -164,7 +164,7 @@ class LiveProgress:
 
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
-        self._stage = _Stage()
+        self._stage = Stage()
         self._last = -LIVE_SECONDS
         self._drawn = False
 

@@ -11,16 +11,19 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
+from samebits.core.events import Event
 from samebits.core.options import RunOptions
 from samebits.core.place import Place
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError
-from samebits.lockstep.parent.events import FitObserver, ignore
+from samebits.lockstep.logs.told import TrainingTold
+from samebits.lockstep.parent.events import FitEvent, FitObserver, ignore
 from samebits.lockstep.parent.train import FitResult, train
 from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.objective import BatchSource, Objective
 from samebits.machine.cores import choose_workers
 from samebits.machine.ranks import Ranks, ranks_for
+from samebits.notebook import Show, showing
 
 __all__ = ["fit"]
 
@@ -34,6 +37,7 @@ def fit(
     every: Every | Mapping[str, float] | None = None,
     options: RunOptions | None = None,
     observer: FitObserver = ignore,
+    progress: Show = "auto",
     allow_environment_change: bool = False,
     stop: Callable[[], bool] | None = None,
     **settings: Any,
@@ -51,6 +55,7 @@ def fit(
             Under torchrun every rank is one worker and all of them return the same result; ``executor="lockstep"`` starts
             workers on this machine instead.
         observer: Told of every step, validation and checkpoint (``samebits.lockstep.parent.events``); by rank 0 alone.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         allow_environment_change: Continue also where CPU or libraries differ; marks the result ``exact=False``.
         stop: Asked after every step, by rank 0 alone; True saves a checkpoint and returns unfinished.
         settings: Any other field of ``samebits.lockstep.problem.config.FitConfig``: shards, optimizer, lr, schedule, seed, ...
@@ -75,16 +80,30 @@ def fit(
         pin_cores=options.pin_cores,
         rank=ranks.rank if ranks else None,
     )
-    with _locked(folder):
+    shown = progress if ranks is None or ranks.writes else False
+    with _locked(folder), showing(shown, _nothing) as told:
+        steps_told = TrainingTold(told, unit="steps", units_per_step=1)
         return train(
             objective,
             config,
             place=place,
             every=every if isinstance(every, Every) or every is None else _every(every),
-            observer=observer,
+            observer=_both(steps_told, observer),
             allow_environment_change=allow_environment_change,
             stop=stop,
         )
+
+
+def _both(first: FitObserver, second: FitObserver) -> FitObserver:
+    def tell(event: FitEvent) -> None:
+        first(event)
+        second(event)
+
+    return tell
+
+
+def _nothing(event: Event) -> None:
+    """Observe nothing."""
 
 
 def _config(steps: int, settings: Mapping[str, Any]) -> FitConfig:

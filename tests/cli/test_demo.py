@@ -46,7 +46,6 @@ def test_the_demo_ends_with_equal_digests_and_a_page_and_skips_everything_the_se
     for section in (
         "runs",
         "parity",
-        "speedup",
         "peers",
         "memory",
         "timeline",

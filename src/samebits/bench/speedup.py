@@ -12,9 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from samebits import api
 from samebits.bench.cell import Cell, run_cell, scratch_folder
 from samebits.core.amdahl import fit_amdahl
-from samebits.errors import ParityError
+from samebits.core.config import make_config
+from samebits.errors import ConfigError, ParityError
+from samebits.jobs import get_job
 
 __all__ = ["SpeedupReport", "SpeedupRow", "measure_speedup", "tabulate"]
 
@@ -66,6 +69,7 @@ def measure_speedup(
     Raises:
         ParityError: if two runs differ: speed of a wrong result is worth nothing.
     """
+    _refuse_too_few_shards(job, config, max(worker_counts))
     records: list[dict[str, Any]] = []
     with scratch_folder() as scratch:
         for repeat in range(repeats):
@@ -81,6 +85,22 @@ def measure_speedup(
     rows = tabulate(records)
     points = [(row.workers, row.speedup) for row in rows]
     return SpeedupReport(job, executor, rows, fit_amdahl(points), digests.pop(), records)
+
+
+def _refuse_too_few_shards(name: str, config: dict[str, Any], most: int) -> None:
+    """A worker needs a shard of its own: with fewer there is nothing to compare."""
+    job = get_job(name)
+    if job.default_executor == "lockstep":
+        return
+    shards = api.plan(job, make_config(job.Config, config)).shards
+    if len(shards) < most:
+        have = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
+        size = max((shard.stop - shard.start for shard in shards), default=0)
+        raise ConfigError(
+            f"the input makes {have}, too few for {most} workers to compare",
+            hint=f"give at least {most} shards: {most} files, or an input about {-(-most // max(1, len(shards)))} times "
+            f"as large (the largest shard here has {size:,} units)",
+        )
 
 
 def tabulate(records: Sequence[dict[str, Any]]) -> list[SpeedupRow]:

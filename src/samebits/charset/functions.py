@@ -14,6 +14,7 @@ from samebits.core.config import make_config
 from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
+from samebits.notebook import Show
 
 __all__ = ["detect", "train"]
 
@@ -35,6 +36,7 @@ def train(
     output: str | Path,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> CharsetModel:
     """Train encoding models.
@@ -45,6 +47,7 @@ def train(
         output: The folder to make.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``CharsetConfig``, e.g. ``languages=["de", "fr"]``.
 
     Raises:
@@ -54,5 +57,5 @@ def train(
     columns = {config.text_column: "text_column", config.lang_column: "lang_column"}
     with as_inputs(data, columns) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("charset", config, output=output, options=options, observer=observer)
+        api.run("charset", config, output=output, options=options, observer=observer, progress=progress)
     return CharsetModel.load(output)

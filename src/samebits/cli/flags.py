@@ -27,6 +27,7 @@ __all__ = [
 
 T = TypeVar("T")
 OPTIONS_TABLE = "run"
+ALSO = {"column": ("--text-column",), "columns": ("--text-column",)}  # what the other jobs call it
 
 
 def config_flags(cls: type, *, skip: Iterable[str] = ()) -> list[click.Parameter]:
@@ -47,7 +48,8 @@ def run_flags() -> list[click.Parameter]:
 
 
 def _flag(setting: Setting, section: str) -> SectionedOption:
-    names = [*([setting.short] if setting.short else []), setting.flag]
+    also = ALSO.get(setting.name, ())
+    names = [*([setting.short] if setting.short else []), *also, setting.flag]
     extra: dict[str, Any] = {}
     if setting.kind is bool:
         names[-1] = f"{setting.flag}/--no-{setting.flag[2:]}"

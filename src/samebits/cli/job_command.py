@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from samebits.cli import flags
+from samebits.cli.main_flags import main_flags
 from samebits.cli.sections import SectionedCommand
 from samebits.core.events import Event, Observer, fan_out
 from samebits.core.options import RunOptions
@@ -69,7 +70,12 @@ def job_command(
         *extra,
     ]
     return SectionedCommand(
-        name or job_name, callback=callback, params=parameters, help=text, example=example
+        name or job_name,
+        callback=callback,
+        params=parameters,
+        help=text,
+        example=example,
+        shown=main_flags(job_name),
     )
 
 
@@ -96,7 +102,9 @@ def _run(job_name: str, config: Any, options: RunOptions, values: dict[str, Any]
     from samebits import api
 
     with watch(values) as observer:
-        return api.run(job_name, config, output=values["output"], options=options, observer=observer)
+        return api.run(
+            job_name, config, output=values["output"], options=options, observer=observer, progress=False
+        )
 
 
 @contextmanager

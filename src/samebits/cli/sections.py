@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from samebits.errors import did_you_mean
 
 __all__ = [
+    "ALL",
     "HOW",
     "OTHER",
     "OVERRIDE",
@@ -24,6 +26,7 @@ HOW = "How to compute it (never changes the result)"
 OVERRIDE = "Go on although the bits may change (the result says so)"
 PRINT = "What to print"
 OTHER = "Other"
+ALL = "samebits.help_all"  # key in a context: show every flag
 SECTIONS = (WHAT, HOW, OVERRIDE, PRINT, OTHER)
 
 
@@ -38,9 +41,20 @@ class SectionedOption(click.Option):
 class SectionedCommand(click.Command):
     """A command whose help has sections and ends with an example."""
 
-    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, example: str, shown: Collection[str] = (), **kwargs: Any) -> None:
+        """Make a command.
+
+        Args:
+            args: For click.
+            example: Command lines that work.
+            shown: Names of the settings that ``--help`` shows; empty shows all, and there is no ``--help-all``.
+            kwargs: For click.
+        """
         super().__init__(*args, **kwargs)
         self.example = example
+        self.shown = frozenset(shown)
+        if shown:
+            self.params.append(_help_all())
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Say ``--help`` in the words of the other flags."""
@@ -48,19 +62,24 @@ class SectionedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section that has options, then the example."""
-        params = self.get_params(ctx)
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        shown = [option for option in options if self._is_shown(ctx, option)]
         for section in SECTIONS:
             records = [
                 record
-                for param in params
-                if isinstance(param, click.Option)
-                and getattr(param, "section", OTHER) == section
-                and (record := param.get_help_record(ctx))
+                for param in shown
+                if getattr(param, "section", OTHER) == section and (record := param.get_help_record(ctx))
             ]
             if records:
                 with formatter.section(section):
                     formatter.write_dl(records)
         _write_example(formatter, self.example)
+        if len(shown) < len(options):
+            formatter.write_paragraph()
+            formatter.write(f"{len(options) - len(shown)} more flags: {ctx.command_path} --help-all\n")
+
+    def _is_shown(self, ctx: click.Context, option: click.Option) -> bool:
+        return not self.shown or option.name in self.shown or bool(ctx.meta.get(ALL))
 
 
 class SectionedGroup(click.Group):
@@ -93,6 +112,23 @@ class SectionedGroup(click.Group):
         """End with an example."""
         if self.example:
             _write_example(formatter, self.example)
+
+
+def _help_all() -> SectionedOption:
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[ALL] = True
+            click.echo(ctx.get_help())
+            ctx.exit()
+
+    return SectionedOption(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="show every flag and exit",
+    )
 
 
 def _reworded(option: click.Option | None) -> click.Option | None:

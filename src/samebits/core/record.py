@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,26 @@ class RunRecord:
     peak_rss: dict[str, int]
     metrics: dict[str, Any]
     environment: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """Say what matters in one line; every field is there to be asked for."""
+        workers = f"{self.workers} worker{'' if self.workers == 1 else 's'}"
+        return f"<RunRecord {self.job}: {self.artifact_digest[:16]}, {workers} ({self.executor}), {self.seconds:.2f} s>"
+
+    def _repr_html_(self) -> str:
+        """Show a small table in a notebook."""
+        rows = {
+            "job": self.job,
+            "digest": self.artifact_digest,
+            "workers": f"{self.workers} ({self.executor})",
+            "seconds": f"{self.seconds:.2f}",
+            **{name: value for name, value in self.metrics.items() if isinstance(value, int | float | str)},
+        }
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>"
+            for name, value in rows.items()
+        )
+        return f"<table>{cells}</table>"
 
     def save(self, path: Path) -> None:
         """Write the record as JSON."""

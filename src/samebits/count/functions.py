@@ -15,6 +15,7 @@ from samebits.core.options import RunOptions
 from samebits.count.config import CountConfig
 from samebits.data.artifact import open_artifact
 from samebits.data.inputs.memory import as_inputs
+from samebits.notebook import Show
 
 __all__ = ["count"]
 
@@ -25,6 +26,7 @@ def count(
     output: str | Path | None = None,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> dict[str, int]:
     """Count words or character n-grams.
@@ -34,6 +36,7 @@ def count(
         output: Folder to write the artifact to; none keeps nothing but what is returned.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``CountConfig``, e.g. ``unit="char"``, ``n=3``, ``column="comment"``.
 
     Returns:
@@ -49,7 +52,7 @@ def count(
     ):
         target = Path(output) if output is not None else Path(folder) / "counts"
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("count", config, output=target, options=options, observer=observer)
+        api.run("count", config, output=target, options=options, observer=observer, progress=progress)
         return _read(target, config.table)
 
 

@@ -85,6 +85,13 @@ class TokenStore:
     prompts: NDArray[Any] | None
     _lengths: NDArray[Any]  # rows: lengths; packed: offsets
 
+    def __repr__(self) -> str:
+        """Say what it holds; the ids are in ``tokens``."""
+        where = f"{self.folder.name}/{self.split}"
+        return (
+            f"<TokenStore {where}: {self.layout}, {self.tokens.size:,} ids of {self.about['vocab_size']:,}>"
+        )
+
     @classmethod
     def open(cls, folder: str | Path, split: str = "train", *, full_check: bool = False) -> TokenStore:
         """Open a split.

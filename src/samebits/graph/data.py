@@ -50,6 +50,12 @@ class Graph:
     ids: Sequence[NodeId] = ()
     at: Sequence[tuple[int, int]] = ()
 
+    def _repr_svg_(self) -> str:
+        """Draw it in a notebook."""
+        from samebits.graph.pictures.draw import draw_graph
+
+        return draw_graph(self)
+
     def __post_init__(self) -> None:
         put = object.__setattr__  # frozen: only here, before anyone has seen the value
         put(self, "labels", tuple(_label(value, f"node {i}") for i, value in enumerate(self.labels)))

@@ -20,6 +20,7 @@ from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
 from samebits.in_memory import map_in_memory
+from samebits.notebook import Show
 
 __all__ = ["drawn", "predict_files", "train"]
 
@@ -30,6 +31,7 @@ def train(
     output: str | Path,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> GraphModel:
     """Train a model.
@@ -39,6 +41,7 @@ def train(
         output: Folder to write.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``TrainConfig``, e.g. ``steps=500``.
 
     Raises:
@@ -52,7 +55,7 @@ def train(
         )
     config = make_config(TrainConfig, {"inputs": inputs}, settings)
     api.refuse_ranks("graph.train", "graph_train", options)
-    api.run("graph_train", config, output=output, options=options, observer=observer)
+    api.run("graph_train", config, output=output, options=options, observer=observer, progress=progress)
     return GraphModel.load(output)
 
 

@@ -26,6 +26,7 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
 from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sources
 from samebits.langid.training.report import make_report
+from samebits.notebook import Show
 
 __all__ = ["evaluate_files", "load_default", "predict_files", "train"]
 
@@ -38,6 +39,7 @@ def train(
     output: str | Path | None = None,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> LangidModel:
     """Train a model.
@@ -48,6 +50,7 @@ def train(
         output: Folder to write the artifact to; none keeps nothing but the model.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``LangidConfig``, e.g. ``mode="exact"`` or ``text_column="comment"``.
 
     Raises:
@@ -63,7 +66,7 @@ def train(
     ):
         target = Path(output) if output is not None else Path(folder) / "model"
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("langid", config, output=target, options=options, observer=observer)
+        api.run("langid", config, output=target, options=options, observer=observer, progress=progress)
         return LangidModel.load(target)
 
 

@@ -12,6 +12,7 @@ from samebits.cli.job_command import ask_job, job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
 from samebits.core.units import show_size
+from samebits.errors import ConfigError
 
 __all__ = ["group"]
 
@@ -85,8 +86,20 @@ def _estimate(values: dict[str, Any]) -> None:
     click.echo(f"time on one core {found.seconds_one_core:.0f} s, about")
 
 
+def _model_flag() -> SectionedOption:
+    return SectionedOption(["-m", "--model"], metavar="RUN", section=WHAT, help="folder of the model")
+
+
 def _model_argument() -> click.Argument:
-    return click.Argument(["folder"], metavar="RUN")
+    return click.Argument(["folder"], metavar="RUN", required=False)
+
+
+def _folder(folder: str | None, model: str | None) -> str:
+    """Return the model's folder, given with -m or as the first argument."""
+    if bool(folder) == bool(model):
+        what = "two models were given" if folder else "no model was given"
+        raise ConfigError(what, hint="name the folder of a run: -m RUN")
+    return str(folder or model)
 
 
 def _unknown_flag() -> SectionedOption:
@@ -99,40 +112,51 @@ def _unknown_flag() -> SectionedOption:
     )
 
 
-def _sample(folder: str, prompt: str, tokens: int, as_json: bool, unknown: str, **choices: Any) -> None:
+def _sample(
+    folder: str | None,
+    model: str | None,
+    prompt: str,
+    tokens: int,
+    as_json: bool,
+    unknown: str,
+    **choices: Any,
+) -> None:
     from samebits.lm.model.language_model import LanguageModel
 
-    model = LanguageModel.load(folder)
+    loaded = LanguageModel.load(_folder(folder, model))
     if as_json:
-        text = model.generate(prompt, tokens=tokens, unknown=unknown, **choices)
-        click.echo(json.dumps({"prompt": prompt, "text": text, "model": model.digest}, ensure_ascii=False))
+        text = loaded.generate(prompt, tokens=tokens, unknown=unknown, **choices)
+        click.echo(json.dumps({"prompt": prompt, "text": text, "model": loaded.digest}, ensure_ascii=False))
         return
     click.echo(prompt, nl=False)
-    for piece in model.stream(prompt, tokens=tokens, unknown=unknown, **choices):
+    for piece in loaded.stream(prompt, tokens=tokens, unknown=unknown, **choices):
         click.echo(piece, nl=False)
     click.echo()
 
 
-def _eval(folder: str, inputs: tuple[str, ...], unknown: str, part: str, as_json: bool) -> None:
+def _eval(model: str | None, inputs: tuple[str, ...], unknown: str, part: str, as_json: bool) -> None:
     from samebits.lm.evaluation import evaluate
     from samebits.lm.model.language_model import LanguageModel
 
-    found = evaluate(LanguageModel.load(folder), inputs, unknown=unknown, part=part)
+    folder, texts = (model, inputs) if model else (inputs[0], inputs[1:])
+    if not texts:
+        raise ConfigError("a model and nothing to measure it on", hint="samebits lm eval -m RUN TEXT...")
+    found = evaluate(LanguageModel.load(folder), texts, unknown=unknown, part=part)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(found)))
         return
-    click.echo(f"loss           {found.loss:.4f} nats a token")
+    click.echo(f"loss           {found.loss:.4f} nats per token")
     click.echo(f"perplexity     {found.perplexity:.3f}")
     if found.bits_per_byte is not None:
         click.echo(f"bits per byte  {found.bits_per_byte:.4f}")
     click.echo(f"tokens         {found.tokens:,} in {found.windows:,} windows")
 
 
-def _export(folder: str, output: str, format: str) -> None:  # noqa: A002 - the flag's own name
+def _export(folder: str | None, model: str | None, output: str, format: str) -> None:  # noqa: A002 - the flag's own name
     from samebits.lm.exchange.export import export
     from samebits.lm.model.language_model import LanguageModel
 
-    said = export(LanguageModel.load(folder), output, format)
+    said = export(LanguageModel.load(_folder(folder, model)), output, format)
     click.echo(f"written to {output}; {said}", err=True)
 
 
@@ -143,6 +167,7 @@ def _sample_command() -> click.Command:
         callback=_sample,
         params=[
             _model_argument(),
+            _model_flag(),
             flag(["--prompt", "-p"], default="", metavar="TEXT", section=WHAT, help="text to go on from"),
             flag(["--tokens", "-n"], default=500, metavar="N", section=WHAT, help="tokens to make [500]"),
             flag(
@@ -161,7 +186,7 @@ def _sample_command() -> click.Command:
             flag(["--json", "as_json"], is_flag=True, section=PRINT, help="print one JSON object at the end"),
         ],
         help="Write text with a model, token by token; the same seed gives the same text.",
-        example='samebits lm sample run --prompt "ROMEO:" -n 500 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7',
+        example='samebits lm sample -m run --prompt "ROMEO:" -n 500 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7',
     )
 
 
@@ -170,8 +195,8 @@ def _eval_command() -> click.Command:
         "eval",
         callback=_eval,
         params=[
-            _model_argument(),
-            click.Argument(["inputs"], nargs=-1, required=True, metavar="INPUT..."),
+            click.Argument(["inputs"], nargs=-1, required=True, metavar="[RUN] INPUT..."),
+            _model_flag(),
             _unknown_flag(),
             SectionedOption(
                 ["--part"],
@@ -184,8 +209,8 @@ def _eval_command() -> click.Command:
         ],
         help="Measure loss, perplexity and bits per byte of a model on a text, a token store or .bin files.",
         example="""
-        samebits lm eval run other-book.txt
-        samebits lm eval run book.txt --part val
+        samebits lm eval -m run other-book.txt
+        samebits lm eval -m run book.txt --part val
         """,
     )
 
@@ -196,6 +221,7 @@ def _export_command() -> click.Command:
         callback=_export,
         params=[
             _model_argument(),
+            _model_flag(),
             SectionedOption(
                 ["-o", "--output"], required=True, metavar="DIR", section=OTHER, help="folder to write"
             ),
@@ -208,7 +234,7 @@ def _export_command() -> click.Command:
             ),
         ],
         help="Write the weights for another program; where transformers is installed, load them there and compare.",
-        example="samebits lm export run -o run-gpt2 --format gpt2",
+        example="samebits lm export -m run -o run-gpt2 --format gpt2",
     )
 
 

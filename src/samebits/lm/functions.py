@@ -13,6 +13,7 @@ from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
 from samebits.lm.config import LmConfig
 from samebits.lm.model.language_model import LanguageModel
+from samebits.notebook import Show
 
 __all__ = ["train"]
 
@@ -23,6 +24,7 @@ def train(
     output: str | Path,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> LanguageModel:
     """Train a model into a folder, or continue an interrupted run of the same settings.
@@ -33,6 +35,7 @@ def train(
         output: The folder to make.
         options: How to compute it, e.g. ``RunOptions(workers=2)``; never changes the weights.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``LmConfig``: ``preset``, ``depth``, ``steps``, ``optimizer``, ``seed``, ...
 
     Raises:
@@ -42,5 +45,5 @@ def train(
     api.refuse_ranks("lm.train", "lm", options)
     with as_inputs(data, {config.text_column: "text_column"}) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("lm", config, output=output, options=options, observer=observer)
+        api.run("lm", config, output=output, options=options, observer=observer, progress=progress)
     return LanguageModel.load(output)

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from samebits.report.collect import Collection, collect
 from samebits.report.models import graph_section, lm_section
 from samebits.report.parts import Section, join
+from samebits.report.peers import peers_section
 from samebits.report.runs import machine_section, parity_section, runs_section
 from samebits.report.texts import charset_section, langid_section, tokens_section
-from samebits.report.timing import memory_section, peers_section, speedup_section, timeline_section
+from samebits.report.timing import memory_section, speedup_section, timeline_section
 
 __all__ = ["make_page"]
 

@@ -24,7 +24,7 @@ def charset_section(found: Collection) -> Section | None:
     body = Markup("")
     for run in found.of_job("charset"):
         pairs = [row for row in run.lines("pairs.jsonl") if row.get("status") == "trained"]
-        body += heading(f"{run.name}: {len(pairs)} pairs trained")
+        body += heading(f"{run.name}: {len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} trained")
         worst = sorted(pairs, key=lambda row: (_share(row), str(row["pair"])))[:MOST_ROWS]
         rows = [
             (

@@ -1,4 +1,4 @@
-"""Where the time went: speed-up over workers, shards per worker over time, memory, and the comparison with peers."""
+"""Where the time went: speed-up over workers, shards per worker over time, memory."""
 
 from __future__ import annotations
 
@@ -9,27 +9,33 @@ from markupsafe import Markup
 
 from samebits.core.amdahl import fit_amdahl
 from samebits.core.units import show_size
-from samebits.report.charts import Bar, Line, Span, bar_chart, line_chart, timeline
+from samebits.report.charts import Line, Span, line_chart, timeline
 from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, heading, paragraph, table
 
-__all__ = ["memory_section", "peers_section", "speedup_section", "timeline_section"]
+__all__ = ["memory_section", "speedup_section", "timeline_section"]
 
+LEAST_SECONDS = 0.5  # of the run with fewest workers; below it start-up is what is measured
 MOST_SPANS = 3000  # a page of a million rectangles helps nobody; the slowest are kept
 
 
 def speedup_section(found: Collection) -> Section | None:
-    """Draw measured speed-up, the fit of Amdahl's law and the ideal line."""
+    """Draw what ``bench speedup`` measured, the fit of Amdahl's law and the ideal line.
+
+    Single runs are no measurement, however many there are of one plan: start-up and noise are most of a short one.
+    """
     body = Markup("")
     for report in found.speedups:
         body += _speedup(f"{report['job']} on {report['executor']}", report["rows"])
-    single = _from_runs(found)
-    for name, rows in single.items():
-        body += _speedup(f"{name}, one run each", rows)
     return Section("speedup", "Speed-up", body) if body else None
 
 
 def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
+    if len(rows) < 2 or float(rows[0]["seconds"]) < LEAST_SECONDS:
+        took = f"{float(rows[0]['seconds']):.2g} s with {rows[0]['workers']} worker"
+        return heading(title) + paragraph(
+            f"Too short to tell: {took}. Measure on an input that takes a second or more."
+        )
     serial = fit_amdahl([(int(row["workers"]), float(row["speedup"])) for row in rows])
     most = max(2, 2 * max(int(row["workers"]) for row in rows))
     counts = range(1, most + 1)
@@ -54,34 +60,6 @@ def _speedup(title: str, rows: list[dict[str, Any]]) -> Markup:
         for row in rows
     ]
     return heading(title) + chart + table(head, cells)
-
-
-def _from_runs(found: Collection) -> dict[str, list[dict[str, Any]]]:
-    """Take runs of one plan with different numbers of workers as measurements, if rough ones."""
-    groups: dict[str, dict[int, ReportedRun]] = {}
-    for run in found.runs:
-        plan, workers = run.record.get("plan_digest"), run.record.get("workers")
-        if isinstance(plan, str) and isinstance(workers, int) and run.record.get("seconds"):
-            groups.setdefault(plan, {}).setdefault(workers, run)
-    made = {}
-    for runs in groups.values():
-        if len(runs) > 1:
-            first = min(runs)
-            base = float(runs[first].record["seconds"]) * first
-            made[runs[first].job] = [_row(count, runs[count], base) for count in sorted(runs)]
-    return made
-
-
-def _row(workers: int, run: ReportedRun, base: float) -> dict[str, Any]:
-    seconds = float(run.record["seconds"])
-    peak = run.record.get("peak_rss")
-    return {
-        "workers": workers,
-        **dict.fromkeys(("seconds", "fastest", "slowest"), seconds),
-        "speedup": base / seconds,
-        "efficiency": base / seconds / workers,
-        "peak_rss": sum(peak.values()) if isinstance(peak, dict) else 0,
-    }
 
 
 def timeline_section(found: Collection) -> Section | None:
@@ -145,24 +123,3 @@ def memory_section(found: Collection) -> Section | None:
     chart = line_chart("Memory over time", lines, x_label="seconds", y_label="MB", from_zero=True)
     text = "Resident memory of the driver and its children, sampled while events came in."
     return Section("memory", "Memory", paragraph(text) + chart)
-
-
-def peers_section(found: Collection) -> Section | None:
-    """Draw how many times as fast as each peer samebits was, from benchmark records."""
-    body = Markup("")
-    for record in found.benchmarks:
-        ratios = {
-            str(name): float(value)
-            for name, value in record["ratios"].items()
-            if isinstance(value, int | float)
-        }
-        if not ratios:
-            continue
-        equal = "equal results" if record.get("equal") else "results not equal"
-        bars = [Bar(name.replace("_", " "), value) for name, value in ratios.items()]
-        title = f"{record['name']} ({equal})"
-        body += heading(title) + bar_chart(title, bars, unit="x")
-    if not body:
-        return None
-    text = "Time of the peer divided by ours, in one run each; scripts and records are in benchmarks/."
-    return Section("peers", "Against the peers", paragraph(text) + body)

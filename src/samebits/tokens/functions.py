@@ -12,6 +12,7 @@ from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
 from samebits.data.token_store import TokenStore
+from samebits.notebook import Show
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
@@ -24,6 +25,7 @@ def build(
     output: str | Path,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> TokenStore:
     """Turn text into a store of memory-mapped tokens and open it.
@@ -33,6 +35,7 @@ def build(
         output: The folder to make.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``TokensConfig``: ``tokenizer="char"``, ``columns=["question", "answer"]``, ``val_ratio=0.01``, ...
 
     Raises:
@@ -43,7 +46,7 @@ def build(
     wanted = dict.fromkeys(config.parsed_template().columns, setting)
     with as_inputs(data, wanted) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("tokens", config, output=output, options=options, observer=observer)
+        api.run("tokens", config, output=output, options=options, observer=observer, progress=progress)
     return TokenStore.open(output)
 
 
@@ -53,6 +56,7 @@ def train_tokenizer(
     output: str | Path,
     options: RunOptions | None = None,
     observer: Observer = ignore,
+    progress: Show = "auto",
     **settings: Any,
 ) -> Path:
     """Learn byte pairs, words or characters from text; returns the ``tokenizer.json`` it wrote.
@@ -62,6 +66,7 @@ def train_tokenizer(
         output: The folder to make.
         options: How to compute it; never changes the result.
         observer: Told of every event.
+        progress: Show progress: True, False, or "auto" for notebooks only.
         settings: Fields of ``TokenizerConfig``: ``vocab_size=8000``, ...
 
     Raises:
@@ -70,5 +75,5 @@ def train_tokenizer(
     config = make_config(TokenizerConfig, settings)
     with as_inputs(data, dict.fromkeys(config.columns or ("text",), "columns")) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("tokens_train", config, output=output, options=options, observer=observer)
+        api.run("tokens_train", config, output=output, options=options, observer=observer, progress=progress)
     return Path(output) / "tokenizer.json"

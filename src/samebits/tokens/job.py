@@ -11,7 +11,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus
-from samebits.tokens.build import build
+from samebits.tokens.building import build
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encoders.open_tokenizer import refuse_ambiguous, tokenizer_digest
 

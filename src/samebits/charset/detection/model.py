@@ -67,6 +67,10 @@ class CharsetModel:
         min_weight: Smallest weight an exported model keeps.
     """
 
+    def __repr__(self) -> str:
+        """Say what it knows; the counts are arrays."""
+        return f"<CharsetModel: {len(self.pairs)} pairs of language and encoding>"
+
     pairs: tuple[Pair, ...]
     ptr: NDArray[np.int64]
     index: NDArray[np.uint16]

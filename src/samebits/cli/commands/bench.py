@@ -24,6 +24,7 @@ __all__ = ["group"]
 
 Action = Callable[[str, dict[str, Any], dict[str, Any]], None]
 
+SHORT_SECONDS = 0.5
 EVERYWHERE = "serial,threads,processes"
 
 
@@ -241,7 +242,12 @@ def _show_speedup(report: SpeedupReport, worker_counts: list[int]) -> None:
     most = report.rows[-1].workers
     if most < max(worker_counts):
         click.echo(f"note: the input has {most} shard{'' if most == 1 else 's'}; more workers idle", err=True)
-    if len(report.rows) > 1:
+    if report.rows[0].seconds < SHORT_SECONDS:
+        click.echo(
+            f"note: {report.rows[0].seconds:.2f} s is mostly start-up; an input that takes a second or more tells more",
+            err=True,
+        )
+    elif len(report.rows) > 1:
         likely = ", ".join(f"{workers} workers {report.forecast(workers):.1f}x" for workers in (4, 8, 12))
         click.echo(f"serial share {report.serial_share:.1%} by Amdahl's law; it would give {likely}")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import click
 
+from samebits.cli.sections import ALL
+
 __all__ = ["commands", "context_of", "render"]
 
 HEAD = """# Command line
@@ -72,8 +74,9 @@ def context_of(name: str, command: click.Command) -> click.Context:
 
 
 def help_of(name: str, command: click.Command) -> str:
-    """Return a command's help."""
+    """Return a command's help, every flag of it."""
     with context_of(name, command) as context:
+        context.meta[ALL] = True
         return command.get_help(context) + "\n"
 
 

@@ -71,6 +71,11 @@ class LangidModel:
         """Read a model that ``langid train``, ``merge`` or ``import`` wrote; every file is checked."""
         return cls(read_model(folder))
 
+    def __repr__(self) -> str:
+        """Say what it knows; the tables are in ``files``."""
+        names = self.languages if len(self.languages) <= 6 else [*self.languages[:5], "…"]
+        return f"<LangidModel {self.digest[:16]}: {len(self.languages)} languages ({', '.join(names)}), {self.mode}>"
+
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to a folder that ``load`` reads: what predicts, without the reports of its training."""
         save_model(self.files, folder, overwrite=overwrite)

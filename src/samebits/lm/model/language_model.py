@@ -49,6 +49,10 @@ class LanguageModel:
     about: Mapping[str, Any]
     digest: str
 
+    def __repr__(self) -> str:
+        """Say how large it is; weights are in ``params``."""
+        return f"<LanguageModel {self.digest[:16]}: {self.arch.num_parameters:,} parameters, {self.vocabulary.size} ids>"
+
     @classmethod
     def load(cls, folder: str | Path) -> LanguageModel:
         """Open and check a folder that ``lm train`` wrote.

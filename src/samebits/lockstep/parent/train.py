@@ -65,6 +65,11 @@ class FitResult:
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     memory: Mapping[str, int] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Say how far it came; tensors and history are attributes."""
+        loss = f", loss {float(self.losses[-1]):.4f}" if len(self.losses) else ""
+        return f"<FitResult {self.digest[:16]}: {self.steps_done} steps{loss}>"
+
 
 def train(
     objective: Objective,
