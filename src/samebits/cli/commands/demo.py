@@ -1,26 +1,28 @@
-"""samebits demo: the whole of it, from raw bytes to a trained model, seen to work on the sample texts inside the package."""
+"""samebits demo: from raw bytes to a model that writes, on the sample texts inside the package, and one digest five ways."""
 
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from samebits.cli.commands.demo_data import ENCODINGS, write_world
+from samebits.cli.commands.demo_story import story
+from samebits.cli.commands.demo_ways import WayResult, compute_ways
 from samebits.cli.sections import HOW, OTHER, PRINT, SectionedCommand, SectionedOption
 from samebits.errors import ParityError
-from samebits.pipeline.command import show_stage
 from samebits.progress import make_progress
 
 if TYPE_CHECKING:
     from samebits.pipeline import PipelineResult
-    from samebits.pipeline.recipe import PipelineRecipe
 
 __all__ = ["command"]
 
-RECIPE = """# What 'samebits demo' runs. Change it and run it yourself: samebits pipeline run recipe.toml
+# The stages that are computed five ways.
+TEXT = """# What 'samebits demo' runs. Change it and run it yourself: samebits pipeline run {name}
 output = "run"
 
 [stage.encodings]
@@ -47,22 +49,31 @@ model = "@languages"
 
 [stage.tokenizer]
 job = "tokens train-tokenizer"
-inputs = ["@clean"]
-vocab_size = 1500
+inputs = ["world/story.txt"]
+vocab_size = 800
 
 [stage.tokens]
 job = "tokens build"
-inputs = ["@clean"]
+inputs = ["world/story.txt"]
 tokenizer = "@tokenizer"
 val_ratio = 0.1
+"""
+MODEL = """
+[stage.untrained]                    # the model before its first step, to compare
+job = "lm train"
+inputs = ["@tokens"]
+preset = "tiny"
+steps = 0
+sample_tokens = 40
 
 [stage.model]
 job = "lm train"
 inputs = ["@tokens"]
 preset = "tiny"
-steps = 400
+steps = 300
 sample_tokens = 120
-
+"""
+PARSER = """
 [stage.expressions]                  # arithmetic as text and as graphs
 job = "graph generate"
 n = 3000
@@ -79,9 +90,10 @@ job = "graph eval"
 inputs = ["@expressions/test.jsonl"]
 model = "@parser"
 """
-QUICK = ("model.steps=30", "parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
-# Stages that train by steps; the others are repeated with another number of workers.
-MODELS = ("model", "parser", "parsed")
+QUICK = ("model.steps=60",)
+QUICK_PARSER = ("parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
+PARSER_EXTRAS = ("torch", "sympy")
+END = "<|endoftext|>"
 
 
 def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple[str, ...]) -> None:
@@ -90,85 +102,76 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple
 
     folder = Path(output)
     made = write_world(folder / "world")
-    (folder / "recipe.toml").write_text(RECIPE, encoding="utf-8")
-    click.echo(
-        f"The world: {made['rows']:,} sentences in {made['languages']} languages, in {made['files']} files; "
-        f"{len(ENCODINGS)} languages in old encodings, {made['wrong_labels']} sentences under a wrong label.\n"
-    )
-    changes = QUICK if quick else ()
+    (folder / "world" / "story.txt").write_text(story(), encoding="utf-8")
+    parses = all(find_spec(name) is not None for name in PARSER_EXTRAS)
+    (folder / "recipe-text.toml").write_text(TEXT.format(name="recipe-text.toml"), encoding="utf-8")
+    whole = TEXT.format(name="recipe.toml") + MODEL + (PARSER if parses else "")
+    (folder / "recipe.toml").write_text(whole, encoding="utf-8")
+    changes = (*QUICK, *(QUICK_PARSER if parses else ())) if quick else ()
     recipe = pipeline.load(folder / "recipe.toml", changes=changes)
-    with make_progress(show=progress, quiet=False, verbose=False) as observer:
-        first = pipeline.run(
-            recipe, options=RunOptions(workers=workers), observer=observer, finished=show_stage
-        )
-    again, other = _repeat(folder, changes, workers)
-    click.echo("")
-    _show_table(first, again, folder, other)
+    with make_progress(show=progress) as observer:
+        done = pipeline.run(recipe, options=RunOptions(workers=workers), observer=observer)
+    ways = compute_ways(folder / "recipe-text.toml", folder / "ways")
+    _show_results(done, ways, made, folder)
     _show_words(folder)
     page = _write_report(folder, also)
-    click.echo(f"\nThe report: {page}")
-    click.echo(f"Write more: samebits lm sample -m {folder / 'run' / 'model'}")
-    if any(digest != again[name] for name, digest in _digests(first).items() if name in again):
+    click.echo(f"\nlook:        {page}")
+    for line in closing_lines(folder):
+        click.echo(f"try:         {line}")
+    if not parses:
+        click.echo("with torch:  pip install 'samebits[graph]' adds a parser of expressions to this demo")
+    if len({way.digest for way in ways}) > 1:
         raise ParityError("the digests differ", hint="run 'samebits doctor' and report its output")
 
 
-def _digests(result: PipelineResult) -> dict[str, str]:
-    return {stage.name: stage.digest for stage in result.stages}
+def closing_lines(folder: Path) -> list[str]:
+    """Return the commands that the demo ends with; a test runs them."""
+    return [
+        f"samebits lm sample -m {folder / 'run' / 'model'} -p 'In the morning'",
+        f"samebits langid predict -m {folder / 'run' / 'languages'} {folder / 'world' / 'story.txt'}",
+        f"samebits verify {folder / 'run' / 'model'}",
+    ]
 
 
-def _repeat(folder: Path, changes: tuple[str, ...], workers: str) -> tuple[dict[str, str], str]:
-    """Run the cheap stages once more, from nothing, with another number of workers."""
-    import shutil
-
-    from samebits import pipeline
-    from samebits.core.options import RunOptions
-    from samebits.machine.cores import look_at_machine
-
-    one = workers == "1" or (workers == "auto" and look_at_machine().physical == 1)
-    other = "3" if one else "1"
-    target = folder / "again"
-    shutil.rmtree(target, ignore_errors=True)
-    recipe = pipeline.load(folder / "recipe.toml", output=target, changes=changes)
-    result = pipeline.run(_without_models(recipe), options=RunOptions(workers=other))
-    return _digests(result), other
-
-
-def _without_models(recipe: PipelineRecipe) -> PipelineRecipe:
-    from dataclasses import replace
-
-    return replace(recipe, stages=tuple(stage for stage in recipe.stages if stage.name not in MODELS))
-
-
-def _show_table(first: PipelineResult, again: dict[str, str], folder: Path, other: str) -> None:
-    facts = _facts(first, folder)
-    click.echo(f"{'what':12} {'how much':64} {'seconds':>8}  same with {other}")
-    for stage in first.stages:
-        same = "–" if stage.name not in again else "yes" if again[stage.name] == stage.digest else "NO"
-        took = "skipped" if stage.skipped else f"{stage.seconds:.1f}"
-        click.echo(f"{stage.name:12} {facts[stage.name]:64} {took:>8}  {same}")
-
-
-def _facts(first: PipelineResult, folder: Path) -> dict[str, str]:
-    about = {stage.name: stage.metrics for stage in first.stages}
-    return {
-        "encodings": f"{about['encodings']['trained']} models of language and encoding",
-        "text": f"{about['text']['files']} files decoded, {_right_encodings(folder)} with the right encoding",
-        "languages": f"{about['languages']['languages']} languages, {about['languages']['words']:,} words",
-        "clean": _cleaned(about["clean"], folder),
-        "tokenizer": "1,500 byte pairs at most, learned from the clean rows",
-        "tokens": f"{sum(s['tokens'] for s in about['tokens']['splits'].values()):,} tokens, memory-mapped",
-        "model": f"{about['model']['parameters']:,} parameters, {about['model']['steps']} steps, "
-        f"validation loss {about['model']['val_loss']:.2f}",
-        "expressions": f"{sum(about['expressions']['examples'].values()):,} expressions with their graphs",
-        "parser": f"{about['parser']['parameters']:,} parameters, {about['parser']['steps']} steps",
-        "parsed": f"{about['parsed']['exact_match']:.1%} of {about['parsed']['examples']} unseen expressions parsed exactly",
-    }
+def _show_results(done: PipelineResult, ways: list[WayResult], made: dict[str, int], folder: Path) -> None:
+    """Say what came out, best first; every line fits a terminal of 80 columns."""
+    about = {stage.name: stage.metrics for stage in done.stages}
+    found, wrong, others = _cleaned(folder)
+    tokens = sum(split["tokens"] for split in about["tokens"]["splits"].values())
+    click.echo(
+        f"encodings    {_right_encodings(folder)} of {made['files']} files decoded, {len(ENCODINGS)} old encodings among them"
+    )
+    click.echo(
+        f"labels       {found} of {wrong} wrong labels found in {made['languages']} languages, {others} right ones lost"
+    )
+    click.echo(f"tokens       {tokens:,} tokens, memory-mapped")
+    model = about["model"]
+    click.echo(
+        f"model        {model['parameters']:,} parameters, {model['steps']} steps, validation loss {model['val_loss']:.2f}"
+    )
+    if "parsed" in about:
+        parsed = about["parsed"]
+        click.echo(
+            f"parser       {parsed['exact_match']:.1%} of {parsed['examples']} unseen expressions parsed exactly"
+        )
+    same = len({way.digest for way in ways}) == 1
+    click.echo(f"digest       {'the same' if same else 'NOT THE SAME'} {len(ways)} ways:")
+    for way in ways:
+        click.echo(f"  {way.digest[:32]}  {way.way.name:22} {way.seconds:6.1f} s")
 
 
 def _show_words(folder: Path) -> None:
-    """Show what the two models make: a line of text, and graphs of expressions."""
-    sample = (folder / "run" / "model" / "samples" / "final.txt").read_text(encoding="utf-8").split("\n")[0]
-    click.echo(f"\nThe model writes: {sample[:100].replace('<|endoftext|>', ' / ')}")
+    """Show what the model writes, before its first step and after its last."""
+    for name, when in (("untrained", "before"), ("model", "after ")):
+        path = folder / "run" / name / "samples" / "final.txt"
+        text = path.read_text(encoding="utf-8").replace(END, " ")
+        click.echo(f"\nthe model, {when} training:\n{_folded(text)}")
+
+
+def _folded(text: str, width: int = 76, most: int = 4) -> str:
+    import textwrap
+
+    return textwrap.indent("\n".join(textwrap.wrap(text, width)[:most]), "  ")
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -186,13 +189,13 @@ def _right_encodings(folder: Path) -> int:
     return right
 
 
-def _cleaned(about: dict[str, Any], folder: Path) -> str:
-    """Say how many of the wrong labels were found; the ledger names the rows by line."""
+def _cleaned(folder: Path) -> tuple[int, int, int]:
+    """Return how many wrong labels were found, of how many, and how many right ones went with them."""
     truth = {row["file"]: row["language"] for row in _lines(folder / "world" / "truth.jsonl")}
     wrong = [truth[row["file"]] != row["lang"] for row in _lines(folder / "run" / "text" / "rows.jsonl")]
     dropped = [row["line"] for row in _lines(folder / "run" / "clean" / "dropped.jsonl")]
     found = sum(wrong[line - 1] for line in dropped)
-    return f"{about['kept']:,} rows kept; {found} of {sum(wrong)} wrong labels and {len(dropped) - found} others dropped"
+    return found, sum(wrong), len(dropped) - found
 
 
 def _write_report(folder: Path, also: tuple[str, ...]) -> Path:
@@ -201,7 +204,10 @@ def _write_report(folder: Path, also: tuple[str, ...]) -> Path:
 
     page = folder / "report.html"
     write_atomic(
-        page, make_page([folder / "run", folder / "again", *map(Path, also)], title="samebits demo").encode()
+        page,
+        make_page(
+            [folder / "run", *sorted((folder / "ways").iterdir()), *map(Path, also)], title="samebits demo"
+        ).encode(),
     )
     return page
 
@@ -236,8 +242,8 @@ command = SectionedCommand(
             ["--progress/--no-progress"], default=True, section=PRINT, help="show one progress line [on]"
         ),
     ],
-    help="Run the whole of it on the sample texts inside the package: files in old encodings under noisy labels become text, clean rows, "
-    "tokens and a small language model; then the cheap stages again with another number of workers, to compare digests.",
+    help="See all of it work on the sample texts inside the package: files in old encodings under noisy labels become clean text, a "
+    "story becomes tokens and a small model that writes, and all but the training is computed five ways to compare digests.",
     example="""
     samebits demo
     samebits demo --quick -o /tmp/demo
