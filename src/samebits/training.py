@@ -6,8 +6,8 @@ This is the front door of ``samebits.lockstep``, as ``api`` is that of jobs: the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -80,26 +80,29 @@ def fit(
         pin_cores=options.pin_cores,
         rank=ranks.rank if ranks else None,
     )
-    shown = progress if ranks is None or ranks.writes else False
-    with _locked(folder), showing(shown, _nothing) as told:
-        steps_told = TrainingTold(told, unit="steps", units_per_step=1)
+    with _locked(folder), _shown(observer, progress, ranks) as told:
         return train(
             objective,
             config,
             place=place,
             every=every if isinstance(every, Every) or every is None else _every(every),
-            observer=_both(steps_told, observer),
+            observer=told,
             allow_environment_change=allow_environment_change,
             stop=stop,
         )
 
 
-def _both(first: FitObserver, second: FitObserver) -> FitObserver:
-    def tell(event: FitEvent) -> None:
-        first(event)
-        second(event)
+@contextmanager
+def _shown(observer: FitObserver, progress: Show, ranks: Ranks | None) -> Iterator[FitObserver]:
+    """Give an observer that also shows progress; rank 0 shows it for all."""
+    with showing(progress if ranks is None or ranks.writes else False, _nothing) as shown:
+        told = TrainingTold(shown, unit="steps", units_per_step=1)
 
-    return tell
+        def tell(event: FitEvent) -> None:
+            told(event)
+            observer(event)
+
+        yield tell
 
 
 def _nothing(event: Event) -> None:
