@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from samebits.cli.app import run as run_command
-from samebits.cli.commands import demo
+from samebits.cli.commands import demo, demo_ways
 from samebits.cli.commands.demo_data import ENCODINGS, write_world
+from samebits.cli.commands.demo_story import story
 from samebits.errors import ParityError
-
-pytest.importorskip("torch", reason="the demo trains a language model: pip install 'samebits[torch]'")
 
 
 def test_the_world_is_the_same_every_time_and_truth_says_what_is_what(tmp_path: Path) -> None:
@@ -31,35 +31,48 @@ def test_the_world_is_the_same_every_time_and_truth_says_what_is_what(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_demo_ends_with_equal_digests_and_a_page_and_skips_everything_the_second_time(
+def test_the_demo_shows_results_and_one_digest_and_its_last_lines_work(
     tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    least = ("model.steps=2", "model.sample_tokens=5", "parser.steps=2", "expressions.n=400")
-    monkeypatch.setattr(demo, "QUICK", least)
-    arguments = ["demo", "--quick", "--no-progress", "-w", "2", "-o", str(tmp_path / "demo")]
-    arguments += ["--with", str(repo / "benchmarks" / "records")]
-    assert run_command(arguments) == 0
-    shown = capsys.readouterr()
-    assert shown.out.count("  yes\n") == 7
-    assert "169 with the right encoding" in shown.out
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    for section in (
-        "runs",
-        "parity",
-        "peers",
-        "memory",
-        "timeline",
-        "lm",
-        "graph",
-        "langid",
-        "charset",
-        "tokens",
-        "machine",
-    ):
+    """Without the parser, which needs torch; the rest must not."""
+    monkeypatch.setattr(
+        demo, "QUICK", ("model.steps=2", "model.sample_tokens=5", "untrained.sample_tokens=5")
+    )
+    monkeypatch.setattr(demo, "PARSER_EXTRAS", ("a module that nobody has",))
+    monkeypatch.setattr(demo_ways, "WAYS", (demo_ways.WAYS[0], demo_ways.WAYS[3]))
+    folder = tmp_path / "demo"
+    arguments = ["demo", "--quick", "--no-progress", "-w", "1", "-o", str(folder)]
+    assert run_command([*arguments, "--with", str(repo / "benchmarks" / "records")]) == 0
+    shown = capsys.readouterr().out
+    assert "169 of 169 files decoded" in shown
+    assert "112 of 115 wrong labels found" in shown
+    assert "the same 2 ways" in shown
+    assert max(map(len, shown.partition("look:")[0].splitlines())) <= 80, "a terminal of 80 columns"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for section in ("runs", "parity", "peers", "timeline", "lm", "langid", "charset", "tokens", "machine"):
         assert f'<section id="{section}">' in page
-    assert run_command(arguments) == 0
-    assert capsys.readouterr().out.count(" skipped ") == 10
+    for line in demo.closing_lines(folder):
+        assert line in shown
+        assert run_command(shlex.split(line)[1:]) == 0
+    capsys.readouterr()
 
-    monkeypatch.setattr(demo, "_repeat", lambda *_: ({"text": "another"}, "1"))
-    assert run_command(arguments) == ParityError.exit_code
-    assert "NO" in capsys.readouterr().out
+
+def test_two_digests_end_the_demo_with_the_code_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = [demo_ways.WayResult(way, digest, 1.0) for way, digest in zip(demo_ways.WAYS, "ab", strict=False)]
+    for name in ("_show_results", "_show_words", "write_world", "story"):
+        monkeypatch.setattr(demo, name, lambda *_: "")
+    monkeypatch.setattr(demo, "_write_report", lambda *_: "page")
+    monkeypatch.setattr(demo, "compute_ways", lambda *_: ways)
+    monkeypatch.setattr("samebits.pipeline.run", lambda *_, **__: None)
+    (tmp_path / "world").mkdir()
+    assert run_command(["demo", "-o", str(tmp_path)]) == ParityError.exit_code
+    assert "the digests differ" in capsys.readouterr().err
+
+
+def test_the_story_is_long_enough_and_the_same_every_time() -> None:
+    text = story()
+    assert text == story()
+    assert 200_000 < len(text.encode()) < 400_000
+    assert "{" not in text
