@@ -177,3 +177,30 @@ def test_a_flipped_byte_in_any_file_is_named(model: Path, rows: Path, samebits: 
         assert ended.code == 3
         assert path.name in ended.err
         path.write_bytes(data)
+
+
+def test_the_default_model_names_languages_spans_and_tables(samebits: Run, tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text("id,text\n007,Guten Morgen zusammen\n008,Dobro jutro svima\n")
+    ended = samebits("langid", "predict", table, "-o", tmp_path / "out.csv", "--languages", "deu,hbs")
+    assert ended.code == 0
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "id,text,lang,confidence"
+    assert lines[1].startswith("007,Guten Morgen zusammen,de,")
+    assert lines[2].split(",")[2] in ("bs", "hr", "sr")
+    mixed = tmp_path / "mixed.txt"
+    mixed.write_text("Guten Morgen zusammen, how are you all today?\n")
+    spans = samebits("langid", "spans", mixed).out.splitlines()
+    assert [line.split("\t")[:3] for line in spans] == [["0", "23", "de"], ["23", "45", "en"]]
+    unknown = samebits("langid", "predict", mixed, "--languages", "xx")
+    assert (unknown.code, "no language 'xx'" in unknown.err) == (2, True)
+
+
+def test_a_warning_says_when_most_of_the_text_is_no_letters(samebits: Run, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        "".join(json.dumps({"text": "x7391 4482 9917 a5520", "lang": lang}) + "\n" for lang in "ab")
+    )
+    assert "of the text is letters" in samebits("langid", "train", rows, "-o", tmp_path / "m").err
+    rows.write_text("".join(json.dumps({"text": "plain words here", "lang": lang}) + "\n" for lang in "ab"))
+    assert "of the text is letters" not in samebits("langid", "train", rows, "-o", tmp_path / "n").err

@@ -6,9 +6,9 @@ model = langid.train({"en": ["good morning"], "de": ["guten Morgen"]}, output="m
 model.predict(["morning"])
 langid.LangidModel.load("model").predict(["Morgen"], n_jobs=2)
 
-Two modes: ``exact`` gives the dictionary, scores and kept rows of vocabulous 0.1.3, bit for bit; ``backoff`` (the
+The default model (``load_default``) knows about 200 languages; ``spans`` cuts mixed text. Three modes: ``exact`` gives the dictionary, scores and kept rows of vocabulous 0.1.3, bit for bit; ``backoff`` (the
 default) is far more accurate: words and character n-grams with integer log-probabilities, refined to tell languages
-apart. Rooms: ``training`` (rows to integers to counts) and ``model`` (what was learned, on disk and in use).
+apart; ``compact`` puts as much into a few megabytes. Rooms: ``training`` (rows to integers to counts) and ``model`` (what was learned, on disk and in use).
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from samebits.lazy import lazy_names
 if TYPE_CHECKING:
     from samebits.langid.classifier import LangidClassifier
     from samebits.langid.config import LangidConfig
-    from samebits.langid.functions import evaluate_files, load_default, predict_files, train
+    from samebits.langid.functions import evaluate_files, iter_texts, load_default, predict_files, train
     from samebits.langid.model.model import Contribution, LangidModel, Prediction
+    from samebits.langid.model.spans import Span
+    from samebits.langid.predicted_table import predict_table
 
 __all__ = [
     "Contribution",
@@ -29,9 +31,12 @@ __all__ = [
     "LangidConfig",
     "LangidModel",
     "Prediction",
+    "Span",
     "evaluate_files",
+    "iter_texts",
     "load_default",
     "predict_files",
+    "predict_table",
     "train",
 ]
 
@@ -41,9 +46,12 @@ _HOMES = {
     "LangidConfig": "samebits.langid.config",
     "LangidModel": "samebits.langid.model.model",
     "Prediction": "samebits.langid.model.model",
+    "Span": "samebits.langid.model.spans",
     "evaluate_files": "samebits.langid.functions",
+    "iter_texts": "samebits.langid.functions",
     "load_default": "samebits.langid.functions",
     "predict_files": "samebits.langid.functions",
+    "predict_table": "samebits.langid.predicted_table",
     "train": "samebits.langid.functions",
 }
 

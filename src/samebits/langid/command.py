@@ -1,4 +1,4 @@
-"""samebits langid: train, predict, clean, eval, merge, overlap, export, import."""
+"""samebits langid: train, predict, spans, clean, eval, merge, overlap, export, import."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.record import RunRecord
 from samebits.core.units import show_count
+from samebits.errors import ConfigError
 
 __all__ = ["group"]
 
@@ -26,6 +27,11 @@ def summarize_training(record: RunRecord) -> None:
     if rows["suspects_kept"]:
         click.echo(
             f"{show_count(rows['suspects_kept'], 'suspect')} among the kept rows: see the ledger", err=True
+        )
+    if about.get("share_kept", 1.0) < 0.5:
+        click.echo(
+            f"warning: only {about['share_kept']:.0%} of the text is letters and was used: digits and signs say nothing here",
+            err=True,
         )
     for cycle in about["cycles"]:
         click.echo(
@@ -55,7 +61,7 @@ def summarize_model(record: RunRecord) -> None:
 
 
 def _model_flag(*, required: bool) -> click.Parameter:
-    text = "folder of the model" + ("" if required else " [the one made from the package's samples]")
+    text = "folder of the model" + ("" if required else " [the package's own, about 200 languages]")
     return SectionedOption(["-m", "--model"], required=required, metavar="DIR", section=WHAT, help=text)
 
 
@@ -66,10 +72,14 @@ def _load(model: str | None) -> Any:
 
 
 def _predict(model: str | None, **values: Any) -> None:
-    """Print one line per input row, in order."""
+    """Print one line per input row, in order, or write the table back with a language per row."""
     from samebits.langid import predict_files
 
     loaded = _load(model)
+    languages = _names(values["languages"])
+    if values["output"]:
+        _predict_table(loaded, languages, values)
+        return
     for text, prediction in predict_files(
         loaded,
         values["inputs"] or ("-",),
@@ -77,6 +87,8 @@ def _predict(model: str | None, **values: Any) -> None:
         column=values["text_column"],
         top=max(values["top"], 2 if values["explain"] else 1),
         min_confidence=values["min_confidence"],
+        languages=languages,
+        scripts=values["scripts"],
         workers=values["workers"],
     ):
         if values["explain"]:
@@ -89,6 +101,44 @@ def _predict(model: str | None, **values: Any) -> None:
         else:
             shown = "\t".join(f"{name}\t{share:.4f}" for name, share in prediction.ranking[: values["top"]])
             click.echo(f"{shown or 'und'}\t{text}" if prediction.label != "und" else f"und\t0.0000\t{text}")
+
+
+def _names(given: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",") if name.strip()) if given else ()
+
+
+def _predict_table(model: Any, languages: tuple[str, ...], values: dict[str, Any]) -> None:
+    from samebits.langid.predicted_table import predict_table
+
+    if len(values["inputs"]) != 1 or values["inputs"][0] == "-":
+        raise ConfigError("-o writes one table back", hint="give one file as the input")
+    num = predict_table(
+        model,
+        values["inputs"][0],
+        values["output"],
+        column=values["text_column"],
+        min_confidence=values["min_confidence"],
+        languages=languages,
+        scripts=values["scripts"],
+    )
+    click.echo(f"{show_count(num, 'row')} written to {values['output']}", err=True)
+
+
+def _spans(model: str | None, inputs: tuple[str, ...], **values: Any) -> None:
+    """Print the spans of each row: start, stop, language and text, or one JSON object per row."""
+    from samebits.langid import iter_texts
+
+    loaded = _load(model)
+    languages = _names(values["languages"]) or None
+    texts = iter_texts(inputs or ("-",), input_format=values["input_format"], column=values["text_column"])
+    for text in texts:
+        spans = loaded.spans(text, languages=languages)
+        if values["as_json"]:
+            shown = [{"start": span.start, "stop": span.stop, "lang": span.label} for span in spans]
+            click.echo(json.dumps({"text": text, "spans": shown}, ensure_ascii=False))
+            continue
+        for start, stop, label in spans:
+            click.echo(f"{start}\t{stop}\t{label}\t{text[start:stop]}")
 
 
 def _explained(model: Any, text: str, prediction: Any) -> str:
@@ -215,10 +265,40 @@ def _predict_command() -> click.Command:
             SectionedOption(
                 ["--min-confidence"], default=0.0, metavar="P", section=WHAT, help="say und below this [0]"
             ),
+            _languages_flag(),
+            SectionedOption(
+                ["--scripts"], is_flag=True, section=PRINT, help="labels with a script, e.g. deu_Latn"
+            ),
+            SectionedOption(
+                ["-o", "--output"],
+                metavar="FILE",
+                section=PRINT,
+                help="write the table back with columns lang and confidence; all others stay",
+            ),
             *_reading_flags(labels=False),
         ],
         help="Print the language of each row of the input (standard input if none is given), in order.",
         example="echo 'Guten Morgen' | samebits langid predict --top 3",
+    )
+
+
+def _languages_flag() -> click.Parameter:
+    text = "only these are possible, e.g. de,fr; ISO codes and macrolanguages (hbs, no, ku) [all]"
+    return SectionedOption(["--languages"], metavar="LIST", section=WHAT, help=text)
+
+
+def _spans_command() -> click.Command:
+    return SectionedCommand(
+        "spans",
+        callback=_spans,
+        params=[
+            flags.input_argument(required=False),
+            _model_flag(required=False),
+            _languages_flag(),
+            *_reading_flags(labels=False),
+        ],
+        help="Cut each row where its language changes: start and stop in characters, language, text.",
+        example="echo 'Guten Morgen zusammen, how are you today?' | samebits langid spans",
     )
 
 
@@ -304,6 +384,7 @@ def _import_command() -> click.Command:
 _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "train": _train_command,
     "predict": _predict_command,
+    "spans": _spans_command,
     "clean": _clean_command,
     "eval": _eval_command,
     "merge": _merge_command,

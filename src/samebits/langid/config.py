@@ -26,8 +26,10 @@ class LangidConfig:
         location=True,
         metavar="FILE,...",
     )
-    mode: Literal["backoff", "exact"] = option(
-        "backoff", help="backoff: words and n-grams, accurate; exact: vocabulous 0.1.3, bit for bit"
+    mode: Literal["backoff", "compact", "exact"] = option(
+        "backoff",
+        help="backoff: words and n-grams, accurate; compact: the same in a few megabytes, for up to 255 languages; "
+        "exact: vocabulous 0.1.3, bit for bit",
     )
     input_format: str = option(
         "auto",
@@ -41,18 +43,21 @@ class LangidConfig:
     confidence_margin: float = option(0.5, help="exact: a kept row's lead over the runner-up is above this")
     drop_bits: int = option(128, help="backoff: a row whose label is behind by more than this is a suspect")
     refine: int = option(10, help="backoff: passes that move weight to what tells languages apart; 0 is none")
+    megabytes: int = option(15, help="compact: size of the model")
     sentences: Literal["none", "rules", "punkt"] = option(
         "none", help="split rows into sentences first: by own rules, or with NLTK as the reference does"
     )
     script: str = option(
         "auto", help="exact: script to keep, e.g. Latn; auto takes each row's own", metavar="NAME"
     )
-    ledger: Literal["jsonl", "parquet"] = option("jsonl", help="format of the list of dropped rows")
+    ledger: Literal["jsonl", "parquet", "none"] = option("jsonl", help="format of the list of dropped rows")
     ledger_text: bool = option(False, help="put the text of each dropped row into the list")
 
     def __post_init__(self) -> None:
         if self.cycles < 1:
             raise ConfigError(f"--cycles is {self.cycles}", hint="use 1 or more")
+        if not 1 <= self.megabytes <= 100:
+            raise ConfigError(f"--megabytes is {self.megabytes}", hint="use 1 to 100")
         if self.refine < 0 or self.drop_bits < 1:
             raise ConfigError(
                 f"--refine is {self.refine} and --drop-bits {self.drop_bits}",

@@ -28,7 +28,7 @@ from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sou
 from samebits.langid.training.report import make_report
 from samebits.notebook import Show
 
-__all__ = ["evaluate_files", "load_default", "predict_files", "train"]
+__all__ = ["evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
 
 LENGTHS = (("up to 20", 0, 21), ("21 to 39", 21, 40), ("40 and more", 40, 1 << 62))
 
@@ -82,14 +82,10 @@ def _by_language(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def load_default() -> LangidModel:
-    """Return the model trained on the package's sample texts; made on first use and kept in the user's cache."""
-    from samebits.langid.model.default import default_folder, sample_rows
+    """Return the model that is part of the package: about 200 languages in 15 MB (docs/models.md)."""
+    from samebits.langid.model.default import default_folder
 
-    folder = default_folder()
-    if not (folder / "manifest.json").exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        return train(sample_rows(), output=folder, options=RunOptions(overwrite=True))
-    return LangidModel.load(folder)
+    return LangidModel.load(default_folder())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +95,23 @@ class PredictShard:
     column: str
     top: int
     min_confidence: float
+    languages: tuple[str, ...] = ()
+    scripts: bool = False
 
     def __call__(self, shard: Shard, state: tuple[Corpus, LangidModel], /) -> list[Any]:
         """Return [text, label, confidence, ranking] for each row."""
         corpus, model = state
         found: list[Any] = []
+        allowed = model.choose(self.languages or None)
         for block in iter_rows(corpus, shard, (self.column,)):
             text = block.columns[self.column]
-            predictions = model.predict_column(text, top=self.top, min_confidence=self.min_confidence)
+            predictions = model.predict_column(
+                text,
+                top=self.top,
+                min_confidence=self.min_confidence,
+                allowed=allowed,
+                scripts=self.scripts,
+            )
             for row, p in zip(text.texts(), predictions, strict=True):
                 found.append([row, p.label, p.confidence, [list(pair) for pair in p.ranking]])
         return found
@@ -120,14 +125,28 @@ def predict_files(
     column: str = "text",
     top: int = 1,
     min_confidence: float = 0.0,
+    languages: Sequence[str] = (),
+    scripts: bool = False,
     workers: int | str = "auto",
 ) -> Iterator[tuple[str, Prediction]]:
-    """Yield (text, Prediction) for every row of the files, in order, shards in parallel."""
+    """Yield (text, Prediction) for every row of the files, in order, shards in parallel.
+
+    ``languages`` and ``scripts`` are those of ``LangidModel.predict``.
+    """
+    model.choose(languages or None)
     corpus = open_corpus(inputs, format=input_format, cell_bytes=CELL_BYTES)
-    task = PredictShard(column, top, min_confidence)
+    task = PredictShard(column, top, min_confidence, tuple(languages), scripts)
     for part in _map(task, corpus, (corpus, model), workers):
         for text, label, confidence, ranking in part:
             yield text, Prediction(label, confidence, tuple((name, share) for name, share in ranking))
+
+
+def iter_texts(inputs: Sequence[str], *, input_format: str = "auto", column: str = "text") -> Iterator[str]:
+    """Yield the texts of files, in order."""
+    corpus = open_corpus(inputs, format=input_format, cell_bytes=CELL_BYTES)
+    for shard in corpus.shards():
+        for block in iter_rows(corpus, shard, (column,)):
+            yield from block.columns[column].texts()
 
 
 def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:

@@ -63,6 +63,13 @@ class LangidJob:
             exact = train_exact(rows, config, engine, ledger)
             write_model(out, config.mode, rows.languages, rows.words, rows.word_stops, exact.words, None)
             reports = exact.reports
+        elif config.mode == "compact":
+            from samebits.langid.model.compact_files import write_compact
+            from samebits.langid.training.compact import train_compact
+
+            compact = train_compact(rows, config, engine, ledger)
+            write_compact(out, compact.files)
+            reports = compact.reports
         else:
             # Not needed in exact mode, whose start-up it would be a part of.
             from samebits.langid.training.backoff import train_backoff
@@ -84,8 +91,9 @@ def _finish(
     out: ArtifactWriter,
 ) -> dict[str, Any]:
     labels = rows.labels[: rows.num_train]
-    texts = _dropped_texts(plan, config, rows, ledger) if config.ledger_text else None
-    ledger.write(out, f"dropped.{config.ledger}", rows, plan, labels, texts)
+    if config.ledger != "none":
+        texts = _dropped_texts(plan, config, rows, ledger) if config.ledger_text else None
+        ledger.write(out, f"dropped.{config.ledger}", rows, plan, labels, texts)
     rows.drop_tokens()
     summary = {
         "lines": {"read": out.bad_rows.num_read, "blank": rows.num_blank, "bad": out.bad_rows.num_bad},
@@ -98,7 +106,7 @@ def _finish(
     }
     out.write_json("report.json", summary)
     brief = [{key: value for key, value in report.items() if key != "confusion_pairs"} for report in reports]
-    return {**summary, "cycles": brief}
+    return {**summary, "cycles": brief, "share_kept": round(rows.share_kept, 4)}
 
 
 def _dropped_texts(plan: Plan, config: LangidConfig, rows: Rows, ledger: Ledger) -> list[str]:

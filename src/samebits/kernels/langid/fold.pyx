@@ -1,4 +1,4 @@
-"""Text rows -> integers for backoff mode: NFC, letters and marks in lower case, everything else ends a word.
+"""Text rows -> integers for backoff mode: NFC, letters and marks in lower case, everything else ends a word. Joiners do so in Arabic script only.
 
 ASCII rows take a short loop; a row with a character that NFC may touch is normalised by the committed tables first.
 Words are numbered in order of first occurrence, as in exact mode, and a row's identity is the hash of its words.
@@ -16,6 +16,13 @@ from samebits.kernels.langid.unicode cimport (
 from samebits.kernels.langid.words cimport (
     SLACK, Bytes, WordTable, add_word, free_table, hash_row, need, start_table, take_array,
 )
+
+cdef enum:
+    ZWNJ = 0x200C
+    ZWJ = 0x200D
+    HEH = 0x0647
+    AE = 0x06D5  # long written as heh with a non-joiner in Sorani; both take two bytes
+
 
 cdef struct Folder:
     WordTable table
@@ -61,7 +68,11 @@ cdef bint fold_row(const Points* t, Folder* f, const uint8_t* p, int64_t n, int6
         return False
     for i in range(m):
         folded = <int64_t>f.points[i] + t.fold[record_of(t, f.points[i])]
-        if folded > 0:
+        if f.points[i] == ZWNJ and f.row.size > start and f.points[i - 1] == HEH:
+            encode(AE, f.row.data + f.row.size - 2)
+        elif f.points[i] == ZWJ or (f.points[i] == ZWNJ and not (i and 0x600 <= f.points[i - 1] < 0x700)):
+            pass
+        elif folded > 0:
             f.row.size += encode(<uint32_t>folded, f.row.data + f.row.size)
         elif f.row.size > start:
             if not end_word(f, start):

@@ -29,16 +29,6 @@ class Scorer:
         gradient: NDArray[np.int32],
         sums: NDArray[np.int64],
     ) -> None: ...
-    def leave_one_out(
-        self,
-        tokens: NDArray[np.uint32],
-        token_stops: NDArray[np.int64],
-        words: NDArray[np.uint8],
-        word_stops: NDArray[np.int64],
-        labels: NDArray[np.int32],
-        counts: NDArray[np.uint32],
-        constants: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
 
 def softmax_gradient(
     scores: NDArray[np.int32], labels: NDArray[np.int32], powers: NDArray[np.uint32], shift: int

@@ -14,16 +14,11 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, ilog2, keys_of, mix
+from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, keys_of, mix
 
 cdef enum:
     MEMO_BYTES = 1 << 25
-    VALUE_SHIFT = 4  # logs are in 1/1024 bit, values in 1/64 bit
     PAD = 16
-
-cdef struct Slot:
-    uint64_t key
-    int64_t feature  # + 1; 0 = free
 
 
 cdef class Scorer:
@@ -32,18 +27,6 @@ cdef class Scorer:
     Args: sorted ``keys``; per key the end of its entries; per entry a language and a value; per group and language what a
     language without the feature pays.
     """
-
-    cdef const uint64_t[::1] keys
-    cdef const int64_t[::1] stops
-    cdef const uint16_t[::1] languages
-    cdef const int16_t[::1] values
-    cdef const int32_t[:, ::1] floors
-    cdef Slot* slots
-    cdef uint64_t mask
-    cdef int64_t* dense_of  # feature -> row of dense, or -1
-    cdef int16_t* dense
-    cdef int num_languages
-    cdef int width  # num_languages, padded
 
     def __cinit__(
         self,
@@ -270,81 +253,6 @@ cdef class Scorer:
                         sums[e] += row[self.languages[e]]
             slot_of[w] = 0
         memset(totals, 0, num_held * self.num_languages * sizeof(int64_t))
-
-    def leave_one_out(
-        self,
-        const uint32_t[::1] tokens,
-        const int64_t[::1] token_stops,
-        const uint8_t[::1] words,
-        const int64_t[::1] word_stops,
-        const int32_t[::1] labels,
-        const uint32_t[::1] counts,
-        const int64_t[:, ::1] constants,
-    ):
-        """How far each row's label is behind, when the row's own counts are taken from it: a row cannot vouch for itself.
-
-        ``counts`` are the entries' counts and ``constants[g]`` is (1 / alpha, weight) of group g, from which the values were
-        made. Features seen in this row alone are skipped. Returns (top language int32, its lead over the label int32).
-        """
-        cdef int64_t n = token_stops.shape[0], r, t, w, start, i, f, e, num_keys, num_touched, longest = 0
-        cdef int g, l
-        cdef int32_t own, label
-        tops, leads = np.empty(n, np.int32), np.empty(n, np.int32)
-        cdef int32_t[::1] top_view = tops, lead_view = leads
-        for w in range(word_stops.shape[0]):
-            longest = max(longest, word_stops[w] - (word_stops[w - 1] if w else 0))
-        cdef uint64_t* keys = <uint64_t*>malloc((KEYS_PER_BYTE * longest + 8) * sizeof(uint64_t))
-        cdef int32_t* acc = <int32_t*>malloc((self.width + 1) * sizeof(int32_t))
-        cdef int32_t* own_of = <int32_t*>calloc(self.keys.shape[0] + 1, sizeof(int32_t))
-        cdef int64_t* touched = <int64_t*>malloc((self.keys.shape[0] + 1) * sizeof(int64_t))
-        try:
-            if keys == NULL or acc == NULL or own_of == NULL or touched == NULL:
-                raise MemoryError
-            with nogil:
-                for r in range(n):
-                    num_touched = 0
-                    label = labels[r]
-                    for t in range(token_stops[r - 1] if r else 0, token_stops[r]):
-                        w = tokens[t]
-                        start = word_stops[w - 1] if w else 0
-                        num_keys = keys_of(&words[start], word_stops[w] - start, keys)
-                        for i in range(num_keys):
-                            f = self.find(keys[i])
-                            if f < 0:
-                                continue
-                            if own_of[f] == 0:
-                                touched[num_touched] = f
-                                num_touched += 1
-                            own_of[f] += 1
-                    memset(acc, 0, self.width * sizeof(int32_t))
-                    for i in range(num_touched):
-                        f = touched[i]
-                        own = own_of[f]
-                        own_of[f] = 0
-                        start = self.stops[f - 1] if f else 0
-                        g = group_of(self.keys[f])
-                        if self.stops[f] - start == 1 and counts[start] == <uint32_t>own:
-                            continue
-                        for l in range(self.num_languages):
-                            acc[l] -= own * self.floors[g, l]
-                        for e in range(start, self.stops[f]):
-                            l = self.languages[e]
-                            if l == label:
-                                acc[l] += own * <int32_t>((constants[g, 1] * ilog2(
-                                    <uint64_t>(constants[g, 0] * (<int64_t>counts[e] - own) + 1))) >> VALUE_SHIFT)
-                            else:
-                                acc[l] += own * self.values[e]
-                    top_view[r] = 0
-                    for l in range(1, self.num_languages):
-                        if acc[l] > acc[top_view[r]]:
-                            top_view[r] = l
-                    lead_view[r] = acc[top_view[r]] - acc[label]
-        finally:
-            free(keys)
-            free(acc)
-            free(own_of)
-            free(touched)
-        return tops, leads
 
 
 def softmax_gradient(const int32_t[:, ::1] scores, const int32_t[::1] labels, const uint32_t[::1] powers, int shift):

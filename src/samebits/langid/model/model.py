@@ -6,19 +6,20 @@ Predictions come from the same kernels as training, so they have the same bits e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.inputs.memory import text_batches
 from samebits.data.readers.rows import TextColumn
+from samebits.errors import ConfigError
 from samebits.kernels.langid.encode import encode_rows
 from samebits.kernels.langid.features import features_of
 from samebits.kernels.langid.fold import fold_rows
@@ -28,14 +29,18 @@ from samebits.kernels.langid.words import Vocabulary
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.constants import NUM_GROUPS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, powers_of_two
+from samebits.langid.model.language_names import allowed_languages, with_script
 from samebits.langid.model.model_files import ModelFiles, read_model, save_model
+from samebits.langid.model.ranking import Contribution, Ranker, column_of
+from samebits.langid.model.spans import Span, spans_of
 from samebits.langid.tables import load_tables, script_number
 from samebits.langid.training.backoff import blocks
 
-__all__ = ["UNDETERMINED", "Contribution", "LangidModel", "Prediction", "column_of"]
+__all__ = ["UNDETERMINED", "Contribution", "LangidModel", "Prediction", "Span", "column_of"]
 
 UNDETERMINED = "und"  # BCP 47's own word for it
 TEXTS_PER_BLOCK = 4096
+OUT_OF_REACH = -(1 << 30)
 PROBABILITY_SHIFT = 10  # they halve with every 16 bits behind: docs/decisions/langid-probability-scale.md
 
 
@@ -49,15 +54,6 @@ class Prediction:
     label: str
     confidence: float
     ranking: tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What one feature of a text adds to the lead of the top language, in bits."""
-
-    feature: str
-    kind: str
-    bits: float
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class LangidModel:
 
     @property
     def mode(self) -> str:
-        """``backoff`` or ``exact``."""
+        """``backoff``, ``compact`` or ``exact``."""
         return self.files.mode
 
     @property
@@ -103,6 +99,12 @@ class LangidModel:
     def scorer(self) -> Scorer:
         """Backoff mode's look-up tables."""
         return self._features.scorer()
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """Compact mode's scores and probabilities."""
+        assert self.files.compact is not None, "only compact models have one"
+        return Ranker(self.files.compact)
 
     @property
     def _features(self) -> Features:
@@ -117,15 +119,61 @@ class LangidModel:
         vocabulary.add(self.files.words, stops - np.diff(stops, prepend=0), stops)
         return vocabulary
 
-    def predict(self, texts: Iterable[str], *, n_jobs: int = 1, min_confidence: float = 0.0) -> list[str]:
-        """Return the language of each text, ``und`` where nothing is known or the model is less sure than asked."""
-        if min_confidence > 0 or n_jobs > 1 or self.mode == "exact":
-            return [p.label for p in self.predict_full(texts, n_jobs=n_jobs, min_confidence=min_confidence)]
+    @overload
+    def predict(  # type: ignore[overload-overlap]  # a string is one text, although it is iterable
+        self,
+        texts: str,
+        *,
+        n_jobs: int = 1,
+        min_confidence: float = 0.0,
+        languages: Iterable[str] | None = None,
+        scripts: bool = False,
+    ) -> str: ...
+
+    @overload
+    def predict(
+        self,
+        texts: Iterable[str],
+        *,
+        n_jobs: int = 1,
+        min_confidence: float = 0.0,
+        languages: Iterable[str] | None = None,
+        scripts: bool = False,
+    ) -> list[str]: ...
+
+    def predict(
+        self,
+        texts: str | Iterable[str],
+        *,
+        n_jobs: int = 1,
+        min_confidence: float = 0.0,
+        languages: Iterable[str] | None = None,
+        scripts: bool = False,
+    ) -> str | list[str]:
+        """Return the language of each text, or of the one text given as a string.
+
+        Args:
+            texts: Texts, or one text.
+            n_jobs: Threads.
+            min_confidence: Say ``und`` below this.
+            languages: Only these are possible; codes of two or three letters, macrolanguages (``hbs``) and tags
+                (``zh-Hant``) are understood.
+            scripts: Labels of ISO 639-3 and script, ``deu_Latn``.
+        """
+        if isinstance(texts, str):
+            return self.predict([texts], min_confidence=min_confidence, languages=languages, scripts=scripts)[
+                0
+            ]
+        limits = {"languages": languages, "scripts": scripts, "min_confidence": min_confidence}
+        if any(limits.values()) or n_jobs > 1 or self.mode == "exact":
+            return [p.label for p in self.predict_full(texts, n_jobs=n_jobs, **limits)]  # type: ignore[arg-type]  # the table's values have several types
         names = [*self.languages, UNDETERMINED]
         return [names[i] for part in _batches(texts) for i in self._top(column_of(part)).tolist()]
 
     def _top(self, column: TextColumn) -> NDArray[np.int64]:
         """Only the best language of each text, -1 for none: no probabilities, a third of the time."""
+        if self.mode == "compact":
+            return self.ranker.top(column)
         found = [np.where(known > 0, scores.argmax(axis=1), -1) for scores, known in self._scores(column)]
         return np.concatenate(found)
 
@@ -137,13 +185,23 @@ class LangidModel:
             )
 
     def predict_full(
-        self, texts: Iterable[str], *, top: int = 1, n_jobs: int = 1, min_confidence: float = 0.0
+        self,
+        texts: Iterable[str],
+        *,
+        top: int = 1,
+        n_jobs: int = 1,
+        min_confidence: float = 0.0,
+        languages: Iterable[str] | None = None,
+        scripts: bool = False,
     ) -> Iterator[Prediction]:
-        """Yield a Prediction for each text, in order."""
-        columns = (column_of(part) for part in _batches(texts))
+        """Yield a Prediction for each text, in order; the arguments are those of ``predict``."""
+        columns = (column_of(part) for part in _batches([texts] if isinstance(texts, str) else texts))
+        chosen = self.choose(languages)
 
         def one(column: TextColumn) -> list[Prediction]:
-            return self.predict_column(column, top=top, min_confidence=min_confidence)
+            return self.predict_column(
+                column, top=top, min_confidence=min_confidence, allowed=chosen, scripts=scripts
+            )
 
         if n_jobs == 1:
             for column in columns:
@@ -154,11 +212,32 @@ class LangidModel:
                 for found in pool.map(one, window):
                     yield from found
 
+    def choose(self, languages: Iterable[str] | None) -> NDArray[np.bool_] | None:
+        """Return which of the model's languages the names stand for; none for no limit.
+
+        Raises:
+            ConfigError: for a name the model does not know, or an exact model.
+        """
+        if languages is None:
+            return None
+        if self.mode == "exact":
+            raise ConfigError(
+                "an exact model has no list of allowed languages", hint="train one with --mode backoff"
+            )
+        names = allowed_languages([languages] if isinstance(languages, str) else languages, self.languages)
+        return np.isin(np.array(self.languages), names)
+
     def predict_column(
-        self, column: TextColumn, *, top: int = 1, min_confidence: float = 0.0
+        self,
+        column: TextColumn,
+        *,
+        top: int = 1,
+        min_confidence: float = 0.0,
+        allowed: NDArray[np.bool_] | None = None,
+        scripts: bool = False,
     ) -> list[Prediction]:
         """Predict texts that lie in a buffer."""
-        numbers, shares = self.rank(column, top)
+        numbers, shares = self.rank(column, top, allowed)
         names = self.languages
         found = []
         for row, values in zip(numbers.tolist(), shares.tolist(), strict=True):
@@ -166,14 +245,18 @@ class LangidModel:
             sure = bool(ranking) and ranking[0][1] >= min_confidence
             label, confidence = ranking[0] if ranking and sure else (UNDETERMINED, 0.0)
             found.append(Prediction(label, confidence, ranking))
-        return found
+        return _with_scripts(found, column) if scripts else found
 
-    def rank(self, column: TextColumn, top: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def rank(
+        self, column: TextColumn, top: int, allowed: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the ``top`` best languages (-1: none) of each text and their probabilities, (texts, top)."""
         if self.mode == "exact":
             return self._rank_exact(column)
-        top = min(top, len(self.languages))
-        parts = [_best(scores, known, top) for scores, known in self._scores(column)]
+        top = min(top, len(self.languages) if allowed is None else max(1, int(allowed.sum())))
+        if self.mode == "compact":
+            return self.ranker.rank(column, top, allowed)
+        parts = [_best(_among(scores, allowed), known, top) for scores, known in self._scores(column)]
         if not parts:
             return np.empty((0, top), np.int64), np.empty((0, top))
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
@@ -192,12 +275,27 @@ class LangidModel:
         shares = first / np.maximum(total, 1)
         return best.astype(np.int64)[:, None], shares[:, None]
 
+    def spans(self, text: str, *, languages: Iterable[str] | None = None) -> list[Span]:
+        """Return the stretches of a mixed text with their languages, in order; they cover it whole.
+
+        Raises:
+            ConfigError: for a model that is not compact.
+        """
+        if self.mode != "compact":
+            raise ConfigError(
+                f"spans need a compact model, this one is {self.mode}",
+                hint="use the default model, or train one with --mode compact",
+            )
+        return spans_of(self.ranker, text, self.choose(languages))
+
     def explain(self, text: str) -> dict[str, Any]:
         """Say which words and n-grams decided: their bits add up to the lead of the top language.
 
         Raises:
             AssertionError: for an exact model, whose score is the share of known words.
         """
+        if self.mode == "compact":
+            return self.ranker.explain(text)
         (prediction,) = self.predict_full([text], top=2)
         if len(prediction.ranking) < 2:
             return {"label": prediction.label, "against": None, "lead_bits": 0.0, "features": []}
@@ -267,14 +365,23 @@ def _best(
     return np.where(known[:, None] > 0, order, -1), shares
 
 
+def _among(scores: NDArray[np.int32], allowed: NDArray[np.bool_] | None) -> NDArray[np.int32]:
+    """Put languages that are not allowed out of reach."""
+    return scores if allowed is None else np.where(allowed, scores, OUT_OF_REACH).astype(np.int32)
+
+
+def _with_scripts(found: list[Prediction], column: TextColumn) -> list[Prediction]:
+    """The same predictions with labels like ``deu_Latn``."""
+    return [
+        Prediction(
+            with_script(p.label, text),
+            p.confidence,
+            tuple((with_script(name, text), share) for name, share in p.ranking),
+        )
+        for p, text in zip(found, column.texts(), strict=True)
+    ]
+
+
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
     """Texts in blocks: of a list, a column of pandas, polars or Arrow, a generator; None and NaN are empty texts."""
     return text_batches(texts, size=TEXTS_PER_BLOCK)
-
-
-def column_of(texts: Sequence[str]) -> TextColumn:
-    """Put texts into one buffer; lone surrogates become U+FFFD."""
-    data = [text.encode("utf-8", "replace") for text in texts]
-    lengths = np.array([len(item) for item in data], np.int64)
-    stops = np.cumsum(lengths)
-    return TextColumn(np.frombuffer(b"".join(data) + b"\0", np.uint8), stops - lengths, stops)

@@ -25,6 +25,7 @@ from samebits.langid.tables import unicode_version
 from samebits.langid.training.tasks import WordCounts
 
 if TYPE_CHECKING:
+    from samebits.langid.model.compact_files import CompactFiles
     from samebits.langid.model.features import Features
 
 __all__ = ["JOBS", "ModelFiles", "read_model", "save_model", "write_model"]
@@ -54,6 +55,7 @@ class ModelFiles(NamedTuple):
     features: Features | None
     digest: str
     script: str
+    compact: CompactFiles | None = None
 
 
 def write_model(
@@ -101,9 +103,14 @@ def save_model(files: ModelFiles, folder: str | Path, *, overwrite: bool = False
     check_output(output, overwrite=overwrite)
     out = ArtifactWriter(output, BadRows())
     with closing(out):
-        write_model(
-            out, files.mode, files.languages, files.words, files.word_stops, files.counted, files.features
-        )
+        if files.compact is not None:
+            from samebits.langid.model.compact_files import write_compact
+
+            write_compact(out, files.compact)
+        else:
+            write_model(
+                out, files.mode, files.languages, files.words, files.word_stops, files.counted, files.features
+            )
         nothing = ShardTable.from_ranges(source=[], start=[], stop=[])
         plan = Plan(
             job="langid_import",
@@ -141,6 +148,8 @@ def read_model(folder: str | Path) -> ModelFiles:
         raise InputError(
             f"an artifact of {artifact.manifest['job']!r}, not a langid model", path=str(folder), hint=hint
         )
+    if "stream.npy" in artifact.files:
+        return _compact(artifact)
     described = checked.fields(artifact, "model.json", Described)
     if described.format != FORMAT or described.constants != CONSTANTS.tolist():
         raise ArtifactCorrupt(f"{folder}: model format {described.format!r} is not {FORMAT!r}")
@@ -161,6 +170,18 @@ def read_model(folder: str | Path) -> ModelFiles:
         features,
         artifact.digest,
         _script(artifact),
+    )
+
+
+def _compact(artifact: Artifact) -> ModelFiles:
+    from samebits.langid.model.compact_files import read_compact
+
+    files = read_compact(artifact)
+    nothing = np.empty(0, np.int64)
+    counted = WordCounts(nothing, np.empty(0, np.int32), np.empty(0, np.uint32))
+    words = np.empty(0, np.uint8)
+    return ModelFiles(
+        "compact", files.languages, words, nothing, counted, None, artifact.digest, "auto", files
     )
 
 

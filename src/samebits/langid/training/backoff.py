@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard
 from samebits.kernels.langid.dict import first_rows
+from samebits.kernels.langid.leave_one_out import leave_one_out
 from samebits.kernels.langid.score import softmax_gradient
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
@@ -31,7 +32,7 @@ from samebits.langid.training.ledger import SUSPECT, Ledger
 from samebits.langid.training.report import make_report
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
 
-__all__ = ["BackoffResult", "best_two", "train_backoff"]
+__all__ = ["BackoffResult", "best_two", "sample_rows", "take_rows", "train_backoff", "with_labels"]
 
 REFINE_ROWS = 65_536  # a sample this large moves values as all rows would; the cost of a pass is bounded
 REFINE_LANGUAGES = 1_024  # every pass looks at every language for every row; beyond this it is left out
@@ -71,7 +72,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         TokenRows(rows.tokens, rows.stops[:n]), _Words(rows.words, rows.word_stops), rows.labels[:n]
     )
     ledger.drop_empty(rows.kept[:n])
-    identities = _with_labels(rows.identities[:n], state.labels)
+    identities = with_labels(rows.identities[:n], state.labels)
     ledger.drop_duplicates(first_rows(identities, rows.kept[:n].view(np.uint8)))
     reports: list[dict[str, Any]] = []
     for cycle in range(1, config.cycles + 1):
@@ -90,7 +91,9 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)
         if last and config.refine and 1 < num <= REFINE_LANGUAGES and len(features.keys):
             usable = keep & (ledger.reason != SUSPECT)
-            features = _refine(engine, state, features, _sample(identities, usable), config.refine)
+            features = _refine(
+                engine, state, features, sample_rows(identities, usable, REFINE_ROWS), config.refine
+            )
         trained = np.bincount(state.labels[keep], minlength=num) > 0
         report = _report(engine, rows, state, features, trained)
         counts = {"samples": int(keep.sum()), "removed": 0 if last else suspects, "suspects": suspects}
@@ -98,7 +101,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     return BackoffResult(words, features, reports)
 
 
-def _with_labels(identities: NDArray[np.uint64], labels: NDArray[np.int32]) -> NDArray[np.uint64]:
+def with_labels(identities: NDArray[np.uint64], labels: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Equal texts with different labels are not duplicates here: which label is right, is for the counts to say."""
     mixed = identities.copy()
     mixed[:, 1] ^= (labels.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -114,7 +117,7 @@ class LeaveOneOut:
         rows, words, scorer, labels, counts = state
         tokens, stops = rows.of(shard.start, shard.stop)
         part = labels[shard.start : shard.stop]
-        return list(scorer.leave_one_out(tokens, stops, words.data, words.stops, part, counts, CONSTANTS))
+        return list(leave_one_out(scorer, tokens, stops, words.data, words.stops, part, counts, CONSTANTS))
 
 
 def _note_suspects(
@@ -200,13 +203,13 @@ def take_rows(rows: TokenRows, chosen: NDArray[np.int64]) -> TokenRows:
     return TokenRows(np.asarray(rows.tokens[places]), stops)
 
 
-def _sample(identities: NDArray[np.uint64], usable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Rows to refine with: all usable ones, or those with the lowest identities, which is no matter of their order."""
+def sample_rows(identities: NDArray[np.uint64], usable: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """Return all usable rows, or those ``most`` with the lowest identities, which is no matter of their order."""
     rows = np.flatnonzero(usable)
-    if len(rows) <= REFINE_ROWS:
+    if len(rows) <= most:
         return rows
     order = np.lexsort((rows, identities[rows, 1], identities[rows, 0]))
-    return np.sort(rows[order[:REFINE_ROWS]])
+    return np.sort(rows[order[:most]])
 
 
 @dataclass(frozen=True, slots=True)

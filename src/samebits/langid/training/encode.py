@@ -80,7 +80,7 @@ class EncodeShard:
 
 def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Part:
     """Encode texts: tokens, lengths (tokens per row), words, identities, and which rows have nothing left."""
-    if config.mode == "backoff":
+    if config.mode != "exact":
         from samebits.kernels.langid.fold import fold_rows
 
         folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
@@ -90,6 +90,8 @@ def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Par
             "hashes": folded["hashes"],
             "kept": (_lengths(folded["token_stops"]) > 0).view(np.uint8),
             "num_cut": int(folded["cut"].sum()),
+            "num_bytes": int((text.stops - text.starts).sum()),
+            "num_kept": int((_lengths(folded["word_stops"])[folded["tokens"]] + 1).sum()),
         }
     script = script_number(config.script)
     encoded = encode_rows(load_tables(), text.buffer, text.starts, text.stops, script, int(again))

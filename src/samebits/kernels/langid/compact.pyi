@@ -1,0 +1,30 @@
+"""Types of the kernel."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.kernels.langid.unicode import Tables
+
+def check_stream(buckets: NDArray[np.uint32], stream: NDArray[np.uint16], num_languages: int) -> bool: ...
+
+class CompactScorer:
+    """A model's arrays, ready for look-ups."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        buckets: NDArray[np.uint32],
+        stream: NDArray[np.uint16],
+        levels: NDArray[np.int16],
+        floors: NDArray[np.int32],
+    ) -> None: ...
+    def score(
+        self,
+        buffer: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        most_points: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
+    def words_of(
+        self, text: bytes, most_points: int
+    ) -> list[tuple[str, list[tuple[int, int, list[tuple[int, int]]]]]]: ...

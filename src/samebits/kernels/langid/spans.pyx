@@ -1,0 +1,87 @@
+"""Stretches of one language in mixed text: the best path through the words, where changing language costs some bits.
+
+Every word has a score in every language; the path through languages with the highest sum, less a price for every change,
+is found word by word (Viterbi). Offsets are code points of the text.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from samebits.kernels.langid.compact cimport (
+    CompactScorer, Reader, free_reader, next_word, read_text, start_reader,
+)
+
+cdef int64_t OUT_OF_REACH = -((<int64_t>1) << 60)
+
+
+cdef void step(
+    CompactScorer scorer, const int32_t* sums, int64_t known, const int32_t* biases, const uint8_t* allowed,
+    int64_t price, bint first, int64_t best, int64_t* path, int32_t* came,
+) noexcept nogil:
+    # One word further: path[l] is the best sum that ends in l, came[l] the language before.
+    cdef int l, n = scorer.num_languages
+    cdef int64_t top = path[best], change
+    for l in range(n):
+        change = top - price + biases[l]
+        came[l] = l
+        if first:
+            path[l] = biases[l] if allowed[l] else OUT_OF_REACH
+        elif allowed[l] and change > path[l]:
+            path[l] = change
+            came[l] = <int32_t>best
+        if allowed[l]:
+            path[l] += sums[l] - known * scorer.floors[l]
+
+
+def find_spans(
+    CompactScorer scorer,
+    bytes text,
+    const int32_t[::1] biases,
+    const uint8_t[::1] allowed,
+    int64_t price,
+    int64_t most_points,
+):
+    """Starts and stops of the words and the language of each, as three int64 arrays."""
+    cdef int64_t n = 0, length, known, best = 0, w, room = most_points // 2 + 1
+    cdef int l, num = scorer.num_languages
+    cdef Reader reader
+    starts, stops, found = (np.full(room, -1, np.int64) for _ in range(3))
+    cdef int64_t[::1] start_view = starts, stop_view = stops, found_view = found
+    cdef int64_t* path = <int64_t*>malloc(num * sizeof(int64_t))
+    cdef int32_t* sums = <int32_t*>malloc(scorer.width * sizeof(int32_t))
+    cdef int32_t* came = NULL
+    cdef bint first = True
+    try:
+        if not start_reader(&reader, most_points) or path == NULL or sums == NULL:
+            raise MemoryError
+        read_text(&reader, text, len(text), most_points)
+        came = <int32_t*>malloc((reader.num // 2 + 1) * num * sizeof(int32_t))
+        if came == NULL:
+            raise MemoryError
+        with nogil:
+            memset(path, 0, num * sizeof(int64_t))
+            length = next_word(&scorer.tables.points, &reader)
+            while length and n < room:
+                memset(sums, 0, scorer.width * sizeof(int32_t))
+                known = scorer.score_word(&reader, length, sums)
+                start_view[n], stop_view[n] = reader.start, reader.stop
+                step(scorer, sums, known, &biases[0], &allowed[0], price, first, best, path, came + n * num)
+                first = False
+                best = 0
+                for l in range(1, num):
+                    if path[l] > path[best]:
+                        best = l
+                n += 1
+                length = next_word(&scorer.tables.points, &reader)
+            for w in range(n - 1, -1, -1):
+                found_view[w] = best
+                best = came[w * num + best]
+        return starts[:n], stops[:n], found[:n]
+    finally:
+        free_reader(&reader)
+        free(path)
+        free(sums)
+        free(came)

@@ -1,0 +1,164 @@
+"""Predictions of a compact model: scores to languages and probabilities, allowed languages, noise, explanations.
+
+Probabilities halve with every so many bits a language is behind; how many depends on the length of the text, because its
+n-grams are not independent. The figures are measured on held-out sources (dev/LOG.md, guide).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.data.readers.rows import TextColumn
+from samebits.kernels.langid.compact import CompactScorer
+from samebits.langid.config import MOST_POINTS
+from samebits.langid.model.compact_files import CompactFiles
+from samebits.langid.model.features import powers_of_two
+
+__all__ = ["Contribution", "Ranker", "column_of"]
+
+NO_LANGUAGE = "zxx"
+UNITS_PER_BIT = 64
+TABLE_BITS = 10
+OUT_OF_REACH = -(1 << 30)
+TEXTS_PER_BLOCK = 1024  # their scores stay in the cache
+MOST_LETTERS = 400
+# A probability halves with every (FIRST + GROWTH * root of letters) / 64 bits.
+FIRST, GROWTH = 16, 60
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one feature of a text adds to the lead of the top language, in bits."""
+
+    feature: str
+    kind: str
+    bits: float
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """A compact model in use."""
+
+    files: CompactFiles
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"files": self.files}  # the kernel's view is made again
+
+    @cached_property
+    def scorer(self) -> CompactScorer:
+        """The kernel."""
+        return self.files.scorer()
+
+    @cached_property
+    def halving(self) -> NDArray[np.int64]:
+        """Units of score per halving, by known letters."""
+        return np.array([FIRST + isqrt(GROWTH * GROWTH * n) for n in range(MOST_LETTERS + 1)], np.int64)
+
+    @property
+    def noise(self) -> int:
+        """The number of the class without a language, -1 if the model has none."""
+        names = self.files.languages
+        return names.index(NO_LANGUAGE) if NO_LANGUAGE in names else -1
+
+    def top(self, column: TextColumn) -> NDArray[np.int64]:
+        """Return the best language of each text, -1 for none."""
+        found = np.empty(len(column), np.int64)
+        for part in _parts(len(column)):
+            scores, letters, noise = self._scores(column, part)
+            best = scores.argmax(axis=1)
+            if self.noise >= 0:
+                best[noise > 0] = self.noise
+            found[part] = np.where(letters > 0, best, self.noise if self.noise >= 0 else -1)
+            found[part][(letters == 0) & (noise == 0)] = -1
+        return found
+
+    def rank(
+        self, column: TextColumn, top: int, allowed: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the best languages (-1: none) of each text and their probabilities, (texts, top)."""
+        numbers, shares = np.empty((len(column), top), np.int64), np.empty((len(column), top))
+        noisy = self.noise >= 0 and (allowed is None or bool(allowed[self.noise]))
+        for part in _parts(len(column)):
+            scores, letters, noise = self._scores(column, part)
+            if allowed is not None:
+                scores[:, ~allowed] = OUT_OF_REACH
+            numbers[part], shares[part] = self._best(scores, letters, top)
+            if noisy:
+                rows = np.flatnonzero(noise) + part.start
+                numbers[rows], shares[rows] = -1, 0.0
+                numbers[rows, 0], shares[rows, 0] = self.noise, 1.0
+        return numbers, shares
+
+    def _scores(
+        self, column: TextColumn, part: slice
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+        scores, letters, noise = self.scorer.score(
+            column.buffer, column.starts[part], column.stops[part], MOST_POINTS
+        )
+        scores += self.files.biases
+        return scores, letters, noise
+
+    def _best(
+        self, scores: NDArray[np.int32], letters: NDArray[np.int32], top: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if top == 1:
+            order = scores.argmax(axis=1)[:, None]
+        else:
+            order = np.argsort(-scores.astype(np.int64), axis=1, kind="stable")[:, :top]
+        behind = (scores.max(axis=1, keepdims=True) - scores).astype(np.int64)
+        per = self.halving[np.minimum(letters, MOST_LETTERS)][:, None]
+        steps = np.minimum((behind << TABLE_BITS) // per, 31 << TABLE_BITS)
+        table = powers_of_two(TABLE_BITS)
+        weights = table[steps & ((1 << TABLE_BITS) - 1)] >> (steps >> TABLE_BITS).astype(np.uint32)
+        shares = np.take_along_axis(weights, order, axis=1) / weights.sum(axis=1, dtype=np.int64)[:, None]
+        return np.where(letters[:, None] > 0, order, -1), shares
+
+    def explain(self, text: str) -> dict[str, Any]:
+        """Say which words and n-grams decided: their bits add up to the lead of the top language."""
+        column = column_of([text])
+        numbers, _ = self.rank(column, min(2, len(self.files.languages)), None)
+        pair = [i for i in numbers[0].tolist() if i >= 0]
+        if len(pair) < 2:
+            label = self.files.languages[pair[0]] if pair else "und"
+            return {"label": label, "against": None, "lead_bits": 0.0, "features": []}
+        totals = self._differences(text, pair[0], pair[1])
+        order = sorted(totals.items(), key=lambda item: (-abs(item[1]), item[0]))
+        return {
+            "label": self.files.languages[pair[0]],
+            "against": self.files.languages[pair[1]],
+            "lead_bits": sum(totals.values()) / UNITS_PER_BIT,
+            "features": [Contribution(shown, kind, value / UNITS_PER_BIT) for (shown, kind), value in order],
+        }
+
+    def _differences(self, text: str, first: int, second: int) -> dict[tuple[str, str], int]:
+        floors, biases = self.files.floors, self.files.biases
+        totals = {("prior odds", "prior"): int(biases[first] - biases[second])}
+        for edged, features in self.scorer.words_of(text.encode("utf-8", "replace"), MOST_POINTS):
+            for start, length, entries in features:
+                values = dict(entries)
+                value = values.get(first, 0) - values.get(second, 0)
+                if length == 1 and start > 0:
+                    value -= int(floors[first] - floors[second])
+                shown = edged[start : start + length] if length else edged[1:-1]
+                kind = f"{length}-gram" if length else "word"
+                totals[shown, kind] = totals.get((shown, kind), 0) + value
+        return totals
+
+
+def _parts(num: int) -> list[slice]:
+    return [slice(i, min(i + TEXTS_PER_BLOCK, num)) for i in range(0, num, TEXTS_PER_BLOCK)]
+
+
+def column_of(texts: Sequence[str]) -> TextColumn:
+    """Put texts into one buffer; lone surrogates become U+FFFD."""
+    data = [text.encode("utf-8", "replace") for text in texts]
+    lengths = np.array([len(item) for item in data], np.int64)
+    stops = np.cumsum(lengths)
+    return TextColumn(np.frombuffer(b"".join(data) + b"\0", np.uint8), stops - lengths, stops)
