@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -74,6 +77,18 @@ def test_a_stream_begins_with_everything_and_goes_on_with_what_is_new(tmp_path: 
     finally:
         process.kill()
         process.wait()
+
+
+def test_an_interrupt_ends_the_server_quietly_while_pages_watch(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "samebits", "serve", str(tmp_path), "--no-open", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPO)
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    with urllib.request.urlopen(f"{url}api/v1/events", timeout=30):
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert said.splitlines() == [f"serving the runs in {tmp_path}; Ctrl-C ends it"]
 
 
 def _lines(stream: object, wanted: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 import secrets
 import socket
@@ -125,7 +126,15 @@ def run(
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=MOST_HEADERS,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     _Server(config, lambda: ready(url)).run(sockets=[listening])
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out what uvicorn says of streams that are cut when the server ends, and of readers that went away."""
+    error = record.exc_info[1] if record.exc_info else None
+    expected = isinstance(error, asyncio.CancelledError | TimeoutError)
+    return not expected and "timeout graceful shutdown exceeded" not in str(record.msg)
 
 
 class _Server(uvicorn.Server):
@@ -142,8 +151,9 @@ class _Server(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """End at once: pages come back by themselves, and nothing is written."""
-        self.should_exit = self.force_exit = True
+        """End; a second signal ends at once. Streams that are open are cut: pages come back by themselves."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
 
 
 def _allow_files() -> None:

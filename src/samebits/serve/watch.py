@@ -29,7 +29,7 @@ from samebits.serve.thinned import Thinned
 
 __all__ = ["Published", "Watcher"]
 
-LOOK_BYTES = 32 << 20  # of a log at one look: a page shows what is there meanwhile
+LOOK_BYTES = 8 << 20  # of a log at one look: a page shows what is there meanwhile
 LOAD_SECONDS = 2.0
 KEPT = 4
 MOST_CORES = 64  # shown; a page with more bars says nothing more
