@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks.chardet_peer import FOLDER, unpack_source
 from benchmarks.common import arguments, finish, shared_data, show_table
 from samebits.charset.codec import canonical_name
+from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.evaluate import Snippet, judge, make_snippets
 from samebits.charset.detection.model import CharsetModel, train_in_memory
@@ -103,9 +104,10 @@ def main() -> None:
     held_out = {language: joined(found) for language, found in read_split("test").items()}
     snippets = make_snippets(model.pairs, held_out, per_pair=10 if options.quick else 40, seed=options.seed)
     prefix = install(model)
-    detect_with(model, snippets[0].data)
+    evidence = evidence_of(model)
+    detect_with(evidence, snippets[0].data)
     started = time.process_time()
-    ours = [detect_with(model, snippet.data, top=1).encoding for snippet in snippets]
+    ours = [detect_with(evidence, snippet.data, top=1).encoding for snippet in snippets]
     cpu = time.process_time() - started
     theirs = ask_chardet(prefix, snippets)
     scores = {"ours": judge(snippets, ours), "chardet": judge(snippets, theirs["answers"])}

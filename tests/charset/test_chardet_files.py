@@ -13,7 +13,7 @@ from benchmarks.chardet_peer import FOLDER, VERSION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebits.charset.detection.model import default_model
+from samebits.charset.detection.model import sample_model
 from samebits.charset.exchange.chardet_files import (
     FILES,
     install_models,
@@ -41,7 +41,7 @@ def test_weights_are_relative_to_the_largest_count_and_keep_common_high_pairs() 
 
 
 def test_a_set_is_read_back_and_written_again_with_the_same_bytes(tmp_path: Path) -> None:
-    models, left_out = weights_of_model(default_model())
+    models, left_out = weights_of_model(sample_model())
     assert left_out == ["en/cp037", "nl/cp037", "pt/cp037", "ro/mac-romanian"]
     write_models(models, tmp_path / "a")
     again = read_models(tmp_path / "a" / "models.bin")
@@ -71,7 +71,7 @@ def test_the_shipped_models_written_back_are_the_same_four_files(tmp_path: Path)
 def test_an_installed_chardet_loads_our_models_and_detects(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path / "peer")]
     subprocess.run([*pip, f"chardet=={VERSION}"], check=True, capture_output=True)
-    models, _ = weights_of_model(default_model())
+    models, _ = weights_of_model(sample_model())
     write_models(models, tmp_path / "models")
     answers = install_models(tmp_path / "models", tmp_path / "peer", models)
     assert answers == ["Windows-1252", "Windows-1251", "ISO-8859-2", "CP932", "Windows-1253"]

@@ -69,17 +69,38 @@ def test_detect_prints_lines_or_json_for_many_files(samebits: Run, model: Path, 
     assert all(len(row["candidates"]) <= 2 for row in found)
 
 
-def test_detect_without_a_model_says_what_it_uses(samebits: Run, tmp_path: Path) -> None:
+def test_detect_without_a_model_uses_the_shipped_ones(samebits: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("Příliš žluťoučký kůň úpěl ďábelské ódy".encode("cp1250"))
     ended = samebits("charset", "detect", tmp_path / "a.txt")
     assert ended.code == 0
-    assert "\tcp1250\t" in ended.out
-    assert "the package's own samples" in ended.err
+    assert ended.out.strip().split("\t")[1::2] == ["cp1250", "cs"]
+    assert ended.err == ""
+    assert samebits("charset", "detect", tmp_path / "a.txt", "--minimal").out == "cp1250\n"
 
 
-def test_detect_on_a_folder_or_a_missing_file_is_an_error(samebits: Run, model: Path, tmp_path: Path) -> None:
-    assert samebits("charset", "detect", tmp_path, "-m", model).code == 1
-    assert samebits("charset", "detect", tmp_path / "nothing", "-m", model).code == 1
+def test_detect_walks_a_folder_and_names_what_it_cannot_read(samebits: Run, tmp_path: Path) -> None:
+    (tmp_path / "f" / "deep").mkdir(parents=True)
+    (tmp_path / "f" / "deep" / "b.txt").write_bytes("Сегодня мы гуляли в парке".encode("koi8-r"))
+    (tmp_path / "f" / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(20))
+    ended = samebits("charset", "detect", tmp_path / "f")
+    assert [line.split("\t")[1] for line in ended.out.splitlines()] == ["none", "koi8-r"]
+    assert "image/png" in ended.out
+    ended = samebits("charset", "detect", tmp_path / "f", tmp_path / "nothing")
+    assert ended.code == 1
+    assert len(ended.out.splitlines()) == 2
+    assert "1 of 3 files could not be read" in ended.err
+    assert samebits("charset", "detect", tmp_path / "nothing").code == 1
+
+
+def test_detect_takes_what_the_caller_knows(samebits: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("Schöne Grüße aus München an alle".encode("cp1252"))
+    ask = ("charset", "detect", tmp_path / "a.txt", "--minimal")
+    assert samebits(*ask, "--include", "iso-8859-15,utf-8").out == "iso8859-15\n"
+    assert samebits(*ask, "--exclude", "cp1252").out == "iso8859-1\n"
+    assert samebits(*ask, "--era", "mac").out.startswith("mac-")
+    assert samebits(*ask, "--exclude", "cp1252", "--prefer-superset").out == "iso8859-1\n"
+    assert samebits(*ask, "--era", "msdos").code == 2
+    assert samebits(*ask, "--include", "nonsense").code == 2
 
 
 def test_convert_writes_utf8(samebits: Run, model: Path, tmp_path: Path) -> None:
@@ -138,7 +159,7 @@ def test_eval_export_and_diff(samebits: Run, model: Path, corpus: Path, tmp_path
     assert len(found["changed"]) == 12
 
 
-@pytest.mark.parametrize("name", ["train", "pairs", "detect", "convert", "eval", "export", "diff"])
+@pytest.mark.parametrize("name", ["train", "pairs", "learn", "detect", "convert", "eval", "export", "diff"])
 def test_every_command_of_the_group_has_help_with_an_example(samebits: Run, name: str) -> None:
     ended = samebits("charset", name, "--help")
     assert ended.code == 0

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, SectionedOption
-from samebits.core.regular_file import read_regular
-from samebits.errors import ConfigError, InputError
+from samebits.errors import ConfigError, InputError, SamebitsError
 
 if TYPE_CHECKING:
-    from samebits.charset.detection.detect import Detection
+    from samebits.charset.convert import Outcome
+    from samebits.charset.detection.answer import Detection
+    from samebits.charset.detection.choices import Choices
     from samebits.charset.detection.model import CharsetModel
+    from samebits.charset.files import Found
 
 __all__ = ["convert_command", "detect_command", "eval_command", "load_model", "model_flag"]
 
@@ -28,58 +29,94 @@ def model_flag() -> SectionedOption:
         ["-m", "--model"],
         metavar="DIR",
         section=WHAT,
-        help="trained models; without it, small ones made from the package's samples",
+        help="models of your own: a folder of charset train; without it, the package's",
     )
 
 
 def load_model(folder: str | None) -> CharsetModel:
-    """Load a model, or make the package's own and say what it was trained on."""
-    from samebits.charset.detection.model import CharsetModel, default_model
+    """Byte-pair models of ``charset train``; without a folder, ones made from the package's samples, and it says so."""
+    from samebits.charset.detection.model import CharsetModel, sample_model
 
     if folder is not None:
         return CharsetModel.load(folder)
-    model = default_model()
+    model = sample_model()
     click.echo(f"no --model given: using {model.trained_on}", err=True)
     return model
 
 
-def _read(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
-    try:
-        if Path(path).is_dir():
-            raise InputError("is a folder", path=path, hint=f"name the files in it, e.g. {path}/*")
-        return read_regular(Path(path))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path) from error
+def _choices(values: dict[str, Any]) -> Choices:
+    from samebits.charset.detection.choices import choices
+
+    return choices(
+        include=_names(values["include"]),
+        exclude=_names(values["exclude"]),
+        eras=_names(values["era"]),
+        languages=_names(values["languages"]),
+        prefer_superset=values["prefer_superset"],
+        max_bytes=values["max_bytes"],
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _detections(
-    paths: tuple[str, ...], model: CharsetModel, *, top: int, workers: int
-) -> Iterator[tuple[str, Detection]]:
+    files: Sequence[Found], model: str | None, wanted: Choices, *, top: int, workers: int
+) -> Iterator[tuple[str, Detection | InputError]]:
+    """Answers in the order of the files; what cannot be read is an answer too."""
+    from samebits.charset.detection.default import load_evidence
     from samebits.charset.detection.detect import detect_with
+    from samebits.charset.files import read_file
 
     if workers < 1:
         raise ConfigError(f"--workers is {workers}", hint="use 1 or more")
-    # Files are read and scored in threads; both release the interpreter lock. Answers come in the order of the files.
+    evidence = load_evidence(model)
+
+    def answer(file: Found) -> Detection | InputError:
+        try:
+            return detect_with(evidence, read_file(file.path, wanted.max_bytes), wanted, top=top)
+        except InputError as error:
+            return error
+
+    if len(files) == 1 or workers == 1:
+        yield from ((file.path, answer(file)) for file in files)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(workers) as pool:
-        found = pool.map(lambda path: detect_with(model, _read(path), top=top), paths)
-        yield from zip(paths, found, strict=True)
+        yield from zip((file.path for file in files), pool.map(answer, files), strict=True)
 
 
 def _detect(**values: Any) -> None:
-    model = load_model(values["model"])
-    for path, found in _detections(values["files"], model, top=values["top"], workers=values["workers"]):
-        if values["as_json"]:
+    from samebits.charset.files import find_files
+
+    files = find_files(values["files"])
+    failed: list[InputError] = []
+    for path, found in _detections(
+        files, values["model"], _choices(values), top=values["top"], workers=values["workers"]
+    ):
+        if isinstance(found, InputError):
+            failed.append(found)
+            if len(files) > 1:
+                click.echo(f"{found}", err=True)
+        elif values["as_json"]:
             click.echo(json.dumps(_plain(path, found)))
-            continue
-        names = " ".join(f"{c.encoding}={c.confidence:.3f}" for c in found.candidates[1:])
-        answer = (
-            f"{found.encoding}\t{found.confidence:.3f}\t{found.language or '-'}"
-            if found.encoding
-            else "none\t0.000\t-"
-        )
-        click.echo(f"{path}\t{answer}\t{names}")
+        elif values["minimal"]:
+            click.echo(found.encoding or "none")
+        else:
+            click.echo(_line(path, found))
+    if failed:
+        if len(files) == 1:
+            raise failed[0]
+        raise SamebitsError(f"{len(failed)} of {len(files)} files could not be read")
+
+
+def _line(path: str, found: Detection) -> str:
+    if not found.encoding:
+        return f"{path}\tnone\t{found.confidence:.3f}\t-\t{found.mime_type}"
+    others = " ".join(f"{c.encoding}={c.confidence:.3f}" for c in found.candidates[1:])
+    return f"{path}\t{found.encoding}\t{found.confidence:.3f}\t{found.language or '-'}\t{others}".rstrip("\t")
 
 
 def _plain(path: str, found: Detection) -> dict[str, Any]:
@@ -88,6 +125,7 @@ def _plain(path: str, found: Detection) -> dict[str, Any]:
         "encoding": found.encoding,
         "confidence": found.confidence,
         "language": found.language or None,
+        "mime_type": found.mime_type or None,
         "candidates": [
             {
                 "encoding": c.encoding,
@@ -101,69 +139,85 @@ def _plain(path: str, found: Detection) -> dict[str, Any]:
 
 
 def _convert(**values: Any) -> None:
-    files = values["files"]
-    if values["output"] is None and len(files) > 1:
-        raise ConfigError("several files cannot go to one standard output", hint="name a folder with -o")
-    model = None if values["source"] else load_model(values["model"])
-    for path in files:
-        text = _decoded(path, _read(path), model, values)
-        data = text.encode("utf-8")
-        if values["output"] is None:
-            sys.stdout.buffer.write(data)
-        else:
-            target = Path(values["output"]) / (Path(path).name if path != "-" else "stdin.txt")
-            if target.exists() and not values["overwrite"]:
-                raise InputError("exists already", path=str(target), hint="add --overwrite to replace it")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-
-
-def _decoded(path: str, data: bytes, model: CharsetModel | None, values: dict[str, Any]) -> str:
     from samebits.charset.codec import canonical_name
-    from samebits.charset.detection.detect import detect_with
+    from samebits.charset.convert import Rules, convert_file, decoded
+    from samebits.charset.detection.default import load_evidence
+    from samebits.charset.files import find_files, read_file
 
-    encoding = values["source"] and canonical_name(values["source"])
-    if model is not None:
-        found = detect_with(model, data)
-        if data and (found.encoding is None or found.confidence < values["min_confidence"]):
-            guess = (
-                f"{found.encoding} with confidence {found.confidence:.2f}" if found.encoding else "nothing"
-            )
-            raise InputError(
-                f"the encoding is unclear: {guess}",
-                path=path,
-                hint="name it with --from, or lower --min-confidence",
-            )
-        encoding = found.encoding or "utf-8"
-        click.echo(f"{path}: {encoding}", err=True)
-    try:
-        return data.decode(encoding, values["errors"])
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"is not {encoding}: {error.reason}",
-            path=path,
-            offset=error.start,
-            hint="use --errors replace, or another --from",
-        ) from error
+    files = find_files(values["files"])
+    if values["output"] is not None and values["in_place"]:
+        raise ConfigError("--in-place and -o exclude one another", hint="give one of them")
+    source = canonical_name(values["source"]) if values["source"] else ""
+    rules = Rules(
+        evidence=None if source else load_evidence(values["model"]),
+        source=source,
+        min_confidence=values["min_confidence"],
+        errors=values["errors"],
+        output=Path(values["output"]) if values["output"] is not None else None,
+        backup=values["backup"],
+        overwrite=values["overwrite"],
+    )
+    if values["output"] is None and not values["in_place"]:
+        if len(files) != 1:
+            hint = "name a folder with -o, or use --in-place"
+            raise ConfigError(f"{len(files)} files cannot go to one standard output", hint=hint)
+        text, encoding = decoded(files[0].path, read_file(files[0].path), rules)
+        click.echo(f"{files[0].path}: {encoding}", err=True)
+        sys.stdout.buffer.write(text.removeprefix("\ufeff").encode("utf-8", "replace"))
+        return
+    outcomes = [convert_file(file, rules) for file in files]
+    _report(outcomes)
+
+
+def _report(outcomes: Sequence[Outcome]) -> None:
+    """One line for each file that was not converted, then the sum; ends with 1 when a text file is among them."""
+    counts: dict[str, int] = {}
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            click.echo(f"skipped: {outcome.reason}", err=True)
+        elif outcome.status == "binary":
+            click.echo(f"skipped: {outcome.path}: binary ({outcome.encoding})", err=True)
+        elif outcome.status == "converted":
+            counts[outcome.encoding] = counts.get(outcome.encoding, 0) + 1
+    of = {name: sum(outcome.status == name for outcome in outcomes) for name in _STATUSES}
+    encodings = ", ".join(
+        f"{name} {count}" for name, count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    )
+    parts = [f"{of['converted']:,} converted" + (f" ({encodings})" if encodings else "")]
+    parts += [f"{of[name]:,} {words}" for name, words in _STATUSES.items() if words and of[name]]
+    click.echo(
+        f"{len(outcomes):,} {'file' if len(outcomes) == 1 else 'files'} = {' + '.join(parts)}", err=True
+    )
+    if of["failed"]:
+        count = f"{of['failed']:,} of {len(outcomes):,} files" if len(outcomes) > 1 else "the file"
+        raise SamebitsError(f"{count} could not be converted; the reasons are above")
+
+
+_STATUSES = {"converted": "", "unchanged": "in UTF-8 already", "binary": "binary", "failed": "failed"}
 
 
 def _eval(**values: Any) -> None:
+    from samebits.charset.detection.default import evidence_of
     from samebits.charset.detection.detect import detect_with
     from samebits.charset.detection.evaluate import judge, make_snippets
+    from samebits.charset.detection.model import CharsetModel
+    from samebits.charset.pairs import detector_pairs
     from samebits.charset.training.slices import cut_slices, texts_by_language
     from samebits.data.inputs.corpus import open_corpus
 
-    model = load_model(values["model"])
+    model = CharsetModel.load(values["model"]) if values["model"] else None
+    evidence = evidence_of(model)
     corpus = open_corpus(values["inputs"])
     slices = cut_slices(corpus, unit=values["unit"], columns=(values["text_column"], values["lang_column"]))
+    pairs = model.pairs if model is not None else detector_pairs()
     snippets = make_snippets(
-        model.pairs, texts_by_language(slices), per_pair=values["per_pair"], seed=values["seed"]
+        pairs, texts_by_language(slices), per_pair=values["per_pair"], seed=values["seed"]
     )
     if not snippets:
         raise InputError(
             "no text of any trained language is long enough for a snippet", path=", ".join(values["inputs"])
         )
-    scores = judge(snippets, [detect_with(model, snippet.data, top=1).encoding for snippet in snippets])
+    scores = judge(snippets, [detect_with(evidence, snippet.data, top=1).encoding for snippet in snippets])
     if values["as_json"]:
         click.echo(
             json.dumps(
@@ -181,12 +235,37 @@ def _json_flag() -> SectionedOption:
     )
 
 
+def _what(flag: str, metavar: str, text: str) -> SectionedOption:
+    return SectionedOption([flag], metavar=metavar, section=WHAT, help=text)
+
+
 detect_command = SectionedCommand(
     "detect",
     callback=_detect,
     params=[
         click.Argument(["files"], nargs=-1, required=True, metavar="FILE..."),
         model_flag(),
+        _what("--include", "X,Y", "consider these encodings only"),
+        _what("--exclude", "X,Y", "never answer these encodings"),
+        _what("--era", "A,B", "encodings of these times only: web, iso, mac, regional, dos, mainframe"),
+        _what("--languages", "A,B", "the text is probably in one of these"),
+        SectionedOption(
+            ["--prefer-superset"],
+            is_flag=True,
+            section=WHAT,
+            help="name the larger encoding where one contains the other (cp1252 for iso8859-1)",
+        ),
+        SectionedOption(
+            ["--max-bytes"],
+            type=int,
+            default=200_000,
+            metavar="N",
+            section=WHAT,
+            help="read this much of a file [200000]",
+        ),
+        SectionedOption(
+            ["--minimal"], is_flag=True, section=PRINT, help="print nothing but the encoding of each file"
+        ),
         SectionedOption(
             ["--top"], type=int, default=5, metavar="N", section=PRINT, help="candidates to show [5]"
         ),
@@ -195,10 +274,12 @@ detect_command = SectionedCommand(
         ),
         _json_flag(),
     ],
-    help="Find the encoding of files, or of standard input (-). A line is: file, encoding, confidence, language, candidates.",
+    help="Find the encoding of files, of all files in folders, or of standard input (-). A line is: file, encoding, confidence, "
+    "language, other candidates; a binary file is none, with its type.",
     example="""
     samebits charset detect letter.txt
-    samebits charset detect mail/*.eml -m models --json
+    samebits charset detect mail/ --json
+    iconv -f utf-8 -t koi8-r letter.txt | samebits charset detect --minimal -
     """,
 )
 convert_command = SectionedCommand(
@@ -229,12 +310,26 @@ convert_command = SectionedCommand(
             ["-o", "--output"],
             metavar="DIR",
             section=OTHER,
-            help="folder to write to; standard output without it",
+            help="folder to write to; one file goes to standard output without it",
         ),
-        SectionedOption(["--overwrite"], is_flag=True, section=OTHER, help="replace files that exist"),
+        SectionedOption(["--in-place"], is_flag=True, section=OTHER, help="replace the files themselves"),
+        SectionedOption(
+            ["--backup"],
+            default=".bak",
+            metavar="SUFFIX",
+            section=OTHER,
+            help="with --in-place, keep the old file under this suffix; '' keeps none [.bak]",
+        ),
+        SectionedOption(
+            ["--overwrite"], is_flag=True, section=OTHER, help="replace files and backups that exist"
+        ),
     ],
-    help="Write files as UTF-8.",
-    example="samebits charset convert old/*.txt -o new/",
+    help="Write files as UTF-8. Folders are walked and their tree is kept; binary files and files whose encoding is unclear are "
+    "skipped and listed, and a summary adds everything up. Ends with 1 when a text file could not be converted.",
+    example="""
+    samebits charset convert old/ -o new/
+    samebits charset convert notes.txt letters/ --in-place
+    """,
 )
 eval_command = SectionedCommand(
     "eval",

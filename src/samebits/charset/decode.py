@@ -10,13 +10,17 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from samebits.charset.characters.model_file import CharacterModel, open_model, shipped_model
 from samebits.charset.codec import canonical_name
-from samebits.charset.detection.detect import MAX_BYTES, Detection, detect_with
-from samebits.charset.detection.model import CharsetModel, default_model
+from samebits.charset.detection.answer import Detection
+from samebits.charset.detection.default import evidence_of
+from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.model import CharsetModel
 from samebits.charset.training.slices import language_of
 from samebits.core.config import config_digest, option
 from samebits.core.digest import digest_of
@@ -32,6 +36,10 @@ __all__ = ["JOB", "DecodeConfig"]
 
 #: One shard a file: an encoding is a property of the whole file, and most are small.
 WHOLE_FILE = 1 << 62
+#: So much of a file decides its encoding.
+HEAD_BYTES = 16384
+
+Model = CharsetModel | CharacterModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +71,7 @@ class DecodeShard:
 
     config: DecodeConfig
 
-    def __call__(self, shard: Shard, state: tuple[Corpus, CharsetModel], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[Corpus, Model], /) -> dict[str, Any]:
         """Return the rows as JSON lines and the file's entry in the table."""
         corpus, model = state
         source = corpus.sources[shard.source]
@@ -72,7 +80,7 @@ class DecodeShard:
         except BrokenStream as error:
             return _unusable(source, None, str(error))
         # A broken byte far down must not make another encoding of the whole file: the head decides, the rest is counted.
-        found = detect_with(model, data[:MAX_BYTES])
+        found = detect_with(evidence_of(model), data[:HEAD_BYTES])
         if found.encoding is None or found.confidence < self.config.min_confidence:
             guess = f"{found.encoding} at {found.confidence:.2f}" if found.encoding else "no candidate"
             return _unusable(source, found, f"the encoding is unclear: {guess}")
@@ -188,12 +196,12 @@ class DecodeJob:
         return summary
 
 
-def _model(folder: str) -> tuple[CharsetModel, str]:
-    if folder:
-        return CharsetModel.load(folder), open_artifact(folder, job="charset").digest
-    model = default_model()
-    tables = [model.ptr, model.index, model.counts]
-    return model, digest_of([[list(pair) for pair in model.pairs], *tables])
+def _model(path: str) -> tuple[Model, str]:
+    """The models and their digest: a folder of ``charset train``, a file of ``charset learn``, or the package's own."""
+    if path and not Path(path).is_file():
+        return CharsetModel.load(path), open_artifact(path, job="charset").digest
+    model = open_model(path) if path else shipped_model()
+    return model, model.digest
 
 
 def _summary(table: list[dict[str, Any]]) -> dict[str, Any]:

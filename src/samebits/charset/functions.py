@@ -8,26 +8,14 @@ from typing import Any
 
 from samebits import api
 from samebits.charset.config import CharsetConfig
-from samebits.charset.detection.detect import Detection, detect_with
-from samebits.charset.detection.model import CharsetModel, default_model
+from samebits.charset.detection.model import CharsetModel
 from samebits.core.config import make_config
 from samebits.core.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
 from samebits.notebook import Show
 
-__all__ = ["detect", "train"]
-
-
-def detect(data: bytes, model: CharsetModel | None = None, *, top: int = 5) -> Detection:
-    """Find the encoding of some bytes.
-
-    Args:
-        data: The bytes; the first 16 KiB are scored, all of them must decode.
-        model: A trained model; without one, the package's own.
-        top: How many candidates to give.
-    """
-    return detect_with(default_model() if model is None else model, data, top=top)
+__all__ = ["train"]
 
 
 def train(

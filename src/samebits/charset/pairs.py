@@ -19,7 +19,7 @@ from samebits.charset.codec import canonical_name
 from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError, did_you_mean
 
-__all__ = ["Pair", "builtin_pairs", "choose_pairs", "read_pairs"]
+__all__ = ["Pair", "builtin_pairs", "choose_pairs", "detector_pairs", "read_pairs"]
 
 
 class Pair(NamedTuple):
@@ -113,6 +113,21 @@ def builtin_pairs() -> tuple[Pair, ...]:
     return tuple(
         Pair(language, name, name) for language in sorted(encodings) for name in sorted(encodings[language])
     )
+
+
+#: Pairs the detector knows beyond the table that is trained by default.
+_DETECTED_TOO = {
+    "cp037": "br cy da de es fi fr ga id is it no sv",
+    "cp437": "br cy id",
+    "koi8-r": "bg",
+}
+
+
+@functools.cache
+def detector_pairs() -> tuple[Pair, ...]:
+    """The built-in table and what else files were found in; for the detector, which needs no model a pair."""
+    more = {Pair(language, name, name) for name, found in _DETECTED_TOO.items() for language in found.split()}
+    return tuple(sorted({*builtin_pairs(), *more}))
 
 
 def read_pairs(path: str) -> tuple[Pair, ...]:

@@ -24,7 +24,7 @@ from samebits.data import checked
 from samebits.data.artifact import open_artifact
 from samebits.errors import ArtifactCorrupt
 
-__all__ = ["CharsetModel", "default_model"]
+__all__ = ["CharsetModel", "sample_model"]
 
 #: Strength of the fall-back from a byte pair to its second byte; 2 to 128 made no difference on held-out text.
 BACKOFF = 8.0
@@ -165,11 +165,11 @@ def _is_codec(name: str) -> bool:
 
 
 @functools.cache
-def default_model() -> CharsetModel:
-    """Models trained, now, on the sample texts inside the package.
+def sample_model() -> CharsetModel:
+    """Byte-pair models trained, now, on the sample texts inside the package: what ``charset export`` writes without a model.
 
     About 210 pairs in a fifth of a second: cheaper than reading them from a file would be, and never out of step with
-    the samples or the recipes.
+    the samples or the recipes. Detection uses `samebits.charset.characters` instead.
     """
     texts = {path.stem: path.read_text("utf-8").splitlines() for path in sorted(SAMPLES.glob("*.txt"))}
     model = train_in_memory(texts, [pair for pair in builtin_pairs() if pair.language in texts])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.model import CharsetModel
 
@@ -48,5 +49,5 @@ def compare_models(
 
 def flipped(old: CharsetModel, new: CharsetModel, data: bytes) -> tuple[str | None, str | None] | None:
     """The two answers for some data, or None when they are the same."""
-    a, b = detect_with(old, data).encoding, detect_with(new, data).encoding
+    a, b = (detect_with(evidence_of(model), data).encoding for model in (old, new))
     return None if a == b else (a, b)

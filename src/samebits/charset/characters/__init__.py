@@ -1,0 +1,1 @@
+"""Models of characters: one a language, for all encodings; what the package ships and ``samebits charset learn`` makes."""

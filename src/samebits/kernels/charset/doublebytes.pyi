@@ -1,0 +1,3 @@
+"""Types of the compiled kernel ``doublebytes``."""
+
+def walk(data: bytes, costs: memoryview, form: int, limit: int) -> tuple[int, int, int, int]: ...
