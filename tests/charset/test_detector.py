@@ -240,6 +240,8 @@ def test_nothing_breaks_it() -> None:
 
 
 def test_one_name_is_one_candidate() -> None:
-    names = [found.encoding for found in charset.detect_all("今日は天気がいいので公園へ。".encode("shift_jis"))]
+    names = [
+        found.encoding for found in charset.detect_all("今日は天気がいいので公園へ。".encode("shift_jis"))
+    ]
     assert names[0] == "shift_jis"
     assert len(names) == len(set(names))

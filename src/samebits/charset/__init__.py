@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from samebits.charset.characters.model_file import CharacterModel
     from samebits.charset.config import CharsetConfig
     from samebits.charset.detection.answer import Candidate, Detection
-    from samebits.charset.detection.model import CharsetModel
     from samebits.charset.detection.functions import Detector, default_model, detect, detect_all
+    from samebits.charset.detection.model import CharsetModel
     from samebits.charset.functions import train
     from samebits.charset.recipes.recipe import PLACEHOLDER, Recipe, RecipeBook
 
