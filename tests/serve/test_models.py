@@ -49,6 +49,15 @@ def test_a_language_is_named_with_its_evidence(site: Served) -> None:
     assert max(level for _, level in found["evidence"]) == 4
 
 
+def test_a_mixed_text_is_cut_where_its_language_changes(site: Served) -> None:
+    text = (
+        "Der Zug nach München fährt heute vom anderen Gleis ab. The train leaves from another platform today."
+    )
+    found = site.post("/api/v1/try/language", {"text": text})[1]
+    assert "".join(span["text"] for span in found["spans"]) == text
+    assert [span["label"] for span in found["spans"]] == ["de", "en"]
+
+
 def test_an_encoding_is_found_with_previews(site: Served) -> None:
     text = "Grüße aus München, schöne Straße, über den Fluß"
     status, body = site.send("POST", "/api/v1/try/encoding", text.encode("cp1252"))
