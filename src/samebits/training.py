@@ -71,15 +71,7 @@ def fit(
     folder = Path(checkpoint) if checkpoint is not None else None
     if ranks is not None and not ranks.writes:
         folder, observer, stop = None, ignore, None
-    place = Place(
-        workers=_workers(options, config, ranks),
-        folder=folder,
-        resume=options.resume,
-        restarts=options.retries,
-        stall_timeout=options.stall_timeout,
-        pin_cores=options.pin_cores,
-        rank=ranks.rank if ranks else None,
-    )
+    place = _place(options, config, ranks, folder)
     with _locked(folder), _shown(observer, progress, ranks) as told:
         return train(
             objective,
@@ -90,6 +82,18 @@ def fit(
             allow_environment_change=allow_environment_change,
             stop=stop,
         )
+
+
+def _place(options: RunOptions, config: FitConfig, ranks: Ranks | None, folder: Path | None) -> Place:
+    return Place(
+        workers=_workers(options, config, ranks),
+        folder=folder,
+        resume=options.resume,
+        restarts=options.retries,
+        stall_timeout=options.stall_timeout,
+        pin_cores=options.pin_cores,
+        rank=ranks.rank if ranks else None,
+    )
 
 
 @contextmanager
