@@ -74,6 +74,7 @@ def _load(model: str | None) -> Any:
 def _predict(model: str | None, **values: Any) -> None:
     """Print one line per input row, in order, or write the table back with a language per row."""
     from samebits.langid import predict_files
+    from samebits.langid.explained import explained
 
     loaded = _load(model)
     languages = _names(values["languages"])
@@ -92,7 +93,7 @@ def _predict(model: str | None, **values: Any) -> None:
         workers=values["workers"],
     ):
         if values["explain"]:
-            click.echo(_explained(loaded, text, prediction))
+            click.echo(explained(loaded, text, prediction))
         elif values["as_json"]:
             ranking = [{"lang": name, "p": share} for name, share in prediction.ranking]
             click.echo(
@@ -139,22 +140,6 @@ def _spans(model: str | None, inputs: tuple[str, ...], **values: Any) -> None:
             continue
         for start, stop, label in spans:
             click.echo(f"{start}\t{stop}\t{label}\t{text[start:stop]}")
-
-
-def _explained(model: Any, text: str, prediction: Any) -> str:
-    if model.mode == "exact":
-        return json.dumps(
-            {"text": text, "lang": prediction.label, "share": prediction.confidence}, ensure_ascii=False
-        )
-    found = model.explain(text)
-    features = [{"feature": f.feature, "kind": f.kind, "bits": f.bits} for f in found["features"]]
-    shown = {
-        "text": text,
-        "lang": found["label"],
-        "against": found["against"],
-        "lead_bits": found["lead_bits"],
-    }
-    return json.dumps({**shown, "features": features}, ensure_ascii=False)
 
 
 def _eval(model: str | None, **values: Any) -> None:
