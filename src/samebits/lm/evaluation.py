@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.arithmetic.functions import exp, log
 from samebits.errors import ConfigError, InputError
 from samebits.lm.model.language_model import LanguageModel
 from samebits.lm.text.plain_text import open_text, read_text
@@ -98,8 +98,8 @@ def evaluate_ids(model: LanguageModel, ids: NDArray[np.int64], *, bytes_per_toke
         x, y = np.ascontiguousarray(windows[:, :-1]), np.ascontiguousarray(windows[:, 1:])
         total, weight = total + program.sum_of_losses(x, y), weight + x.size
     loss = total / weight
-    bits = loss / math.log(2) / bytes_per_token if bytes_per_token else None
-    return Evaluation(loss, math.exp(min(loss, 700.0)), bits, weight, batches.num_val_windows)
+    bits = loss / log(2.0) / bytes_per_token if bytes_per_token else None
+    return Evaluation(loss, exp(min(loss, 700.0)), bits, weight, batches.num_val_windows)
 
 
 def evaluate(

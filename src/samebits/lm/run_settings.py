@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import sqrt
 from typing import Any
 
 from samebits.errors import ConfigError
@@ -118,7 +119,7 @@ def _fit(config: LmConfig, arch: Architecture, steps: int) -> FitConfig:
     modern = config.model == "modern"
     optimizer = ("muon" if modern else "adamw") if config.optimizer == "auto" else config.optimizer
     schedule = ("trapezoid" if modern else "cosine") if config.schedule == "auto" else config.schedule
-    lr = ADAMW_LR[optimizer] * (BASE_DIM / arch.dim) ** 0.5 if config.lr is None else config.lr
+    lr = ADAMW_LR[optimizer] * sqrt(BASE_DIM / arch.dim) if config.lr is None else config.lr
     return FitConfig(
         steps=steps,
         shards=config.shards,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.arithmetic.matrices import sum_squares
 from samebits.core.digest import canonical_json
 from samebits.data.files import writing
 from samebits.errors import ConfigError, OutputExists, ParityError
@@ -118,7 +119,8 @@ def _llama(model: LanguageModel) -> tuple[Arrays, dict[str, Any]]:
     _refuse(arch, "llama", {"norm": "rms", "positions": "rope", "activation": "swiglu", "qk_norm": False})
     ones = np.ones(arch.dim, np.float32)
     # The embedding is normalised before the first block here, and Llama has no such norm: it goes into the table.
-    scale = 1 / np.sqrt(np.mean(np.square(params["wte"], dtype=np.float64), axis=1, keepdims=True) + EPS)
+    squares = np.array([sum_squares(row) for row in params["wte"]])
+    scale = 1 / np.sqrt(squares[:, None] / arch.dim + EPS)
     found: Arrays = {
         "model.embed_tokens.weight": (params["wte"] * scale).astype(np.float32),
         "lm_head.weight": params["wte" if arch.tied else "head"],

@@ -1,7 +1,8 @@
 """Choosing the next token: temperature, top-k, top-p, and a draw that depends on (seed, position) alone.
 
-Everything after the logits is float64 NumPy. Candidates are sorted by probability and then by id, so equal ones have an
-order, and the draw is the inverse of the cumulative sum at one uniform number.
+Everything after the logits is float64 and samebits' own arithmetic, so a seed gives the same text on every CPU. Candidates are
+sorted by probability and then by id, so equal ones have an order; the draw is the inverse of the cumulative sum, added up from
+the likeliest candidate on, at one uniform number.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.seeds import rng_for
+from samebits.arithmetic.functions import exp
+from samebits.arithmetic.matrices import total
+from samebits.core.seeds import draw_unit, rng_for
 from samebits.errors import ConfigError
 
 __all__ = ["Draw"]
@@ -54,11 +57,11 @@ class Draw:
         if self.temperature == 0:
             return order[:1].astype(np.int64), np.ones(1)
         order = order[: self.top_k or None]
-        weights = np.exp((scores[order] - scores[order[0]]) / self.temperature)
-        weights /= weights.sum()
+        weights = exp((scores[order] - scores[order[0]]) / self.temperature)
+        weights /= total(weights)
         if self.top_p < 1:
-            kept = int(np.searchsorted(np.cumsum(weights), self.top_p)) + 1
-            order, weights = order[:kept], weights[:kept] / weights[:kept].sum()
+            kept = int(np.searchsorted(np.add.accumulate(weights), self.top_p)) + 1
+            order, weights = order[:kept], weights[:kept] / total(weights[:kept])
         return order.astype(np.int64), weights
 
     def next(self, logits: NDArray[Any], position: int) -> int:
@@ -66,6 +69,6 @@ class Draw:
         ids, weights = self.candidates(logits)
         if len(ids) == 1:
             return int(ids[0])
-        at = rng_for(self.seed, "lm", "sample", position).random()
-        found = int(np.searchsorted(np.cumsum(weights), at * weights.sum(), side="right"))
+        at, sums = draw_unit(rng_for(self.seed, "lm", "sample", position)), np.add.accumulate(weights)
+        found = int(np.searchsorted(sums, at * sums[-1], side="right"))
         return int(ids[min(found, len(ids) - 1)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.seeds import rng_for
+from samebits.core.seeds import draw_below, rng_for
 from samebits.errors import InputError
 from samebits.lm.text.sources import Tokens, TokenSource
 
@@ -32,7 +32,7 @@ class Batches:
         """Return where the windows of a step begin."""
         if self._drawn[0] != step:
             last = len(self.tokens.train) - self.block
-            self._drawn = (step, rng_for(self.seed, "lm", "batch", step).integers(last, size=self.batch))
+            self._drawn = (step, draw_below(rng_for(self.seed, "lm", "batch", step), last, self.batch))
         return self._drawn[1]
 
     def shard(self, step: int, g: int, num_shards: int) -> NDArray[np.int64]:

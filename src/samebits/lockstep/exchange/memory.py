@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class State:
 
 
 def _pages(kind: str, shape: tuple[int, ...]) -> int:
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    size = prod(shape) * np.dtype(kind).itemsize
     return -(-size // PAGE) * PAGE
 
 
@@ -116,7 +117,7 @@ def map_memory(descriptor: int, sizes: Sizes) -> State:
     arrays: dict[str, Any] = {}
     position = 0
     for name, (kind, shape) in sizes.arrays().items():
-        count = int(np.prod(shape))
+        count = prod(shape)
         arrays[name] = np.frombuffer(mapping, kind, count, position).reshape(shape)
         position += _pages(kind, shape)
     return State(**arrays)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from samebits.arithmetic.matrices import total
+
 __all__ = ["Scale", "draw_losses"]
 
 Scale = Literal["linear", "log"]
@@ -84,7 +86,7 @@ def _thinned(losses: Sequence[float]) -> list[tuple[float, float]]:
     """Return means over equal runs of steps, at most ``MOST_POINTS`` of them, each at the middle of its run."""
     size = -(-len(losses) // MOST_POINTS) or 1
     runs = [losses[i : i + size] for i in range(0, len(losses), size)]
-    return [(number * size + (len(run) - 1) / 2, sum(run) / len(run)) for number, run in enumerate(runs)]
+    return [(number * size + (len(run) - 1) / 2, total(run) / len(run)) for number, run in enumerate(runs)]
 
 
 def _grid(last: float, axis: _Axis) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.seeds import rng_for
+from samebits.core.seeds import draw_order, rng_for
 from samebits.errors import ConfigError
 
 __all__ = ["ArrayBatches"]
@@ -89,7 +89,7 @@ class ArrayBatches:
         if self._order[0] != epoch:
             num_rows = len(self.arrays[0])
             order = (
-                rng_for(self.seed, "rows", epoch).permutation(num_rows)
+                draw_order(rng_for(self.seed, "rows", epoch), num_rows)
                 if self.shuffle
                 else np.arange(num_rows)
             )
