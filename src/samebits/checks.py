@@ -25,11 +25,11 @@ from samebits.core.regular_file import read_regular
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
 from samebits.data.bad_rows import BadRows
-from samebits.data.journal import remove_finished
+from samebits.data.journal import kept_folder, remove_finished
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError, ParityError, PlanMismatch
 from samebits.jobs import get_job
 
-__all__ = ["compare", "rerun", "verify"]
+__all__ = ["compare", "plan_again", "read_record", "rerun", "verify"]
 
 COMPARE_BYTES = 1 << 20
 
@@ -58,11 +58,14 @@ def compare(first: Path | str, second: Path | str) -> None:
     """Check that two artifacts have the same bytes.
 
     Raises:
-        ParityError: names the first differing file and offset, or the first differing field of the manifests.
+        ParityError: names the first differing file and offset, or the first differing field of the manifests; of two
+            training runs the first differing step, and the first differing tensor of the checkpoints kept beside them.
     """
     a, b = verify(first), verify(second)
     if a.digest == b.digest:
         return
+    if "steps.jsonl" in a.files and "steps.jsonl" in b.files:
+        _compare_training(a, b)
     for name in sorted({*a.files, *b.files}):
         if a.files.get(name) != b.files.get(name):
             raise ParityError(f"{first} and {second} differ in {name}{_first_difference(a, b, name)}")
@@ -72,6 +75,36 @@ def compare(first: Path | str, second: Path | str) -> None:
                 f"{first} and {second} hold the same files, but {key} is "
                 f"{a.manifest.get(key)!r} in one and {b.manifest.get(key)!r} in the other"
             )
+
+
+def _compare_training(a: Artifact, b: Artifact) -> None:
+    """Name the settings, the first step and the first tensor in which two training runs differ."""
+    from samebits.lockstep.verification.differences import (
+        first_checkpoint_difference,
+        first_step_difference,
+        models_differ,
+        read_steps,
+    )
+
+    settings = [
+        f"{key} is {a.config.get(key)!r} and {b.config.get(key)!r}"
+        for key in sorted({*a.config, *b.config})
+        if a.config.get(key) != b.config.get(key)
+    ]
+    step = first_step_difference(read_steps(a.path("steps.jsonl")), read_steps(b.path("steps.jsonl")))
+    tensor = first_checkpoint_difference(kept_folder(a.folder), kept_folder(b.folder))
+    if not tensor and (model := models_differ(a.path("model.safetensors"), b.path("model.safetensors"))):
+        tensor = f"the model: {model}"
+    said = [f"settings: {'; '.join(settings)}"] if settings else []
+    said += [text for text in (step, tensor) if text]
+    if said:
+        raise ParityError(
+            f"{a.folder} and {b.folder} differ, first in {said[0]}"
+            + "".join(f"\n  {text}" for text in said[1:]),
+            hint=""
+            if settings
+            else "samebits verify RUN --replay FROM:TO computes steps again and says which one is right",
+        )
 
 
 def _first_difference(a: Artifact, b: Artifact, name: str) -> str:
@@ -95,6 +128,7 @@ def rerun(
     num_shards: int | None,
     options: RunOptions | None = None,
     allow_code: bool = False,
+    inputs: Sequence[str] = (),
 ) -> int:
     """Compute shards of an artifact's first stage again and compare their digests.
 
@@ -103,6 +137,7 @@ def rerun(
         num_shards: How many shards, spread over the run; None runs the whole job again and compares the artifact.
         options: How to compute them, e.g. with another number of workers.
         allow_code: Import and run code that the artifact names and this package does not have, e.g. a recipe book.
+        inputs: Where the inputs are now, if not where the record says.
 
     Returns:
         The number of shards that were compared.
@@ -115,22 +150,11 @@ def rerun(
     artifact = verify(folder)
     job = get_job(str(artifact.manifest["job"]))
     if num_shards is not None and job.default_executor == "lockstep":
-        raise ConfigError(f"{job.name} has no parts to compare", hint="use --rerun all: it trains again")
-    record = _read_record(artifact.folder)
-    config = make_config(job.Config, {**artifact.config, "inputs": record["inputs"]})
-    code = str(getattr(config, "own_code", ""))
-    if code and not allow_code:
         raise ConfigError(
-            f"the artifact wants {code!r} imported and run, which is not part of samebits",
-            hint="add --allow-code if you trust whoever made the artifact",
+            f"{job.name} has no parts to compare",
+            hint="use --replay FROM:TO to compute steps again, or --rerun all to train again",
         )
-    planned = job.plan(config)
-    recorded = str(record["plan_digest"])
-    if planned.digest != recorded:
-        raise PlanMismatch(
-            f"the plan is {planned.digest[:16]} now and was {recorded[:16]}: the inputs have changed",
-            hint="put the inputs back where record.json says they were",
-        )
+    planned, config = plan_again(artifact, inputs, allow_code=allow_code)
     options = options or RunOptions()
     if num_shards is None:
         return _rerun_all(artifact, planned, config, options)
@@ -143,7 +167,45 @@ def rerun(
     return len(chosen)
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
+def plan_again(
+    artifact: Artifact, inputs: Sequence[str] = (), *, allow_code: bool = False
+) -> tuple[Plan, Any]:
+    """Return plan and settings of an artifact, made again from its inputs.
+
+    Args:
+        artifact: What was made.
+        inputs: Where the inputs are now; without any, where the record says they were.
+        allow_code: Import and run code that the artifact names and this package does not have.
+
+    Raises:
+        ConfigError: the artifact names such code, and it was not allowed.
+        PlanMismatch: if the inputs are not the same any more.
+    """
+    job = get_job(str(artifact.manifest["job"]))
+    record = read_record(artifact.folder)
+    config = make_config(job.Config, {**artifact.config, "inputs": tuple(inputs) or record["inputs"]})
+    code = str(getattr(config, "own_code", ""))
+    if code and not allow_code:
+        raise ConfigError(
+            f"the artifact wants {code!r} imported and run, which is not part of samebits",
+            hint="add --allow-code if you trust whoever made the artifact",
+        )
+    planned = job.plan(config)
+    recorded = str(record["plan_digest"])
+    if planned.digest != recorded:
+        raise PlanMismatch(
+            f"the plan is {planned.digest[:16]} now and was {recorded[:16]}: the inputs have changed, or their names",
+            hint="put the inputs back where record.json says they were, or name their place with --input",
+        )
+    return planned, config
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return the record of an artifact.
+
+    Raises:
+        InputError: it is not there, or no JSON.
+    """
     try:
         record: dict[str, Any] = json.loads(read_regular(folder / "record.json"))
         if not isinstance(record, dict) or not {"inputs", "plan_digest"} <= set(record):

@@ -126,7 +126,7 @@ def _config(steps: int, settings: Mapping[str, Any]) -> FitConfig:
 
 def _every(given: Mapping[str, float]) -> Every:
     """Read settings of checkpoints; what is not given is as in ``Every()``."""
-    whole = {"steps": int, "keep": int, "seconds": float}
+    whole = {"steps": int, "keep": int, "keep_every": int, "seconds": float}
     unknown = sorted(set(given) - set(whole))
     if unknown:
         raise ConfigError(f"every has {unknown[0]!r}", hint=f"known: {', '.join(sorted(whole))}")

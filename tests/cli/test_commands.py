@@ -146,7 +146,7 @@ def test_verify_refuses_to_run_single_shards_of_a_training_run(
     monkeypatch.setattr("samebits.checks.get_job", lambda name: replace(JOB, default_executor="lockstep"))
     ended = samebits("verify", tmp_path / "out", "--rerun", "1")
     assert ended.code == 2
-    assert "use --rerun all" in ended.err
+    assert "--replay FROM:TO" in ended.err
 
 
 def test_verify_notices_that_the_input_changed(samebits: Run, book: Path, tmp_path: Path) -> None:

@@ -9,11 +9,19 @@ where its steps are computed; the engine carries this little port for it, and ``
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["STALL_TIMEOUT", "PartDone", "Place"]
+__all__ = ["STALL_TIMEOUT", "PartDone", "Place", "Replay", "Replayed"]
 
 STALL_TIMEOUT = 60.0  # seconds without a sign of life: the one default of everything that waits for one
+
+
+class Replay(NamedTuple):
+    """Steps ``[start, stop)`` of a finished run, to be computed again from the nearest of its kept checkpoints."""
+
+    start: int
+    stop: int
+    folder: Path
 
 
 class Place(NamedTuple):
@@ -28,6 +36,7 @@ class Place(NamedTuple):
         pin_cores: Tie each worker to one core.
         rank: This process runs only the worker of that number and others run the rest (torchrun); None runs all of them.
         helps: Another rank writes what comes of it: training ends with ``PartDone`` instead of a result.
+        replay: Compute these steps alone: training ends with ``Replayed`` instead of a result, and saves nothing.
     """
 
     workers: int = 1
@@ -38,6 +47,7 @@ class Place(NamedTuple):
     pin_cores: bool = False
     rank: int | None = None
     helps: bool = False
+    replay: Replay | None = None
 
 
 class PartDone(BaseException):
@@ -45,3 +55,11 @@ class PartDone(BaseException):
 
     Not an error and no Exception, so that no job mistakes it for a failure.
     """
+
+
+class Replayed(BaseException):
+    """The steps that ``Place.replay`` asked for are computed; carries what they gave to the front door, which asked."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result

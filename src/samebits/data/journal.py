@@ -43,6 +43,7 @@ __all__ = [
     "checkpoint_folder",
     "holds_work",
     "journal_folder",
+    "kept_folder",
     "remove_finished",
     "remove_journal",
 ]
@@ -66,6 +67,11 @@ def journal_folder(output: Path) -> Path:
 def checkpoint_folder(folder: Path) -> Path:
     """Return where a job that trains keeps its checkpoints."""
     return folder / "checkpoints"
+
+
+def kept_folder(output: Path) -> Path:
+    """Return where checkpoints are kept that outlive a training run: beside its output, as they are no part of the result."""
+    return output.with_name(output.name + ".checkpoints")
 
 
 def holds_work(folder: Path) -> bool:

@@ -27,6 +27,7 @@ LEAST = {
     "min_count": 1,
     "validate_every": 0,
     "save_every": 0,
+    "keep_every": 0,
 }
 
 
@@ -60,6 +61,12 @@ class TrainConfig:
     seed: int = option(1, help="root of all randomness")
     save_every: int = option(
         0, help="save a checkpoint every N steps too; one per minute is saved anyway", metavar="N", how=True
+    )
+    keep_every: int = option(
+        0,
+        help="keep the checkpoint of every N-th step in RUN.checkpoints, for verify --replay; 0: none",
+        metavar="N",
+        how=True,
     )
     allow_environment_change: bool = option(
         False, help="continue on another CPU or version, and mark the result as not exact", override=True

@@ -26,6 +26,8 @@ _FROM_ZERO = (
     "sample_every",
     "sample_tokens",
     "vocab_size",
+    "save_every",
+    "keep_every",
 )
 
 
@@ -100,6 +102,12 @@ class LmConfig:
     seed: int = option(1337, help="root of all randomness")
     save_every: int = option(
         0, help="save a checkpoint every N steps too; one per minute is saved anyway", metavar="N", how=True
+    )
+    keep_every: int = option(
+        0,
+        help="keep the checkpoint of every N-th step in RUN.checkpoints, for verify --replay; 0: none",
+        metavar="N",
+        how=True,
     )
     max_seconds: float = option(
         0.0, help="stop at a checkpoint after so long; the same command goes on", how=True

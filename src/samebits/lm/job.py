@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.fetch import cache_folder
+from samebits.data.journal import kept_folder
 from samebits.errors import ConfigError, Interrupted, MissingExtra
 from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import Recipe, resolve
@@ -116,7 +116,9 @@ class LmJob:
                 _objective(config, source, recipe, folder),
                 recipe.fit,
                 place=engine.place,
-                every=Every(steps=config.save_every),
+                every=Every(
+                    steps=config.save_every, keep_every=config.keep_every, kept=kept_folder(out.output)
+                ),
                 observer=told,
                 allow_environment_change=config.allow_environment_change,
                 stop=(lambda: clock.seconds() - started > config.max_seconds) if config.max_seconds else None,
@@ -193,7 +195,9 @@ def _summary(recipe: Recipe, source: TokenSource, result: FitResult) -> dict[str
 
 def bits_per_byte(loss: float, bytes_per_token: float) -> float | None:
     """Return a loss in nats a token as bits a byte of text, which compares models with different tokens."""
-    return loss / math.log(2) / bytes_per_token if bytes_per_token else None
+    from samebits.arithmetic.functions import log
+
+    return loss / log(2.0) / bytes_per_token if bytes_per_token else None
 
 
 def _write_samples(

@@ -22,11 +22,14 @@ def _verify(**values: Any) -> None:
     if values["against"]:
         checks.compare(values["folder"], values["against"])
         said.append(f"{values['against']}: the same bytes")
+    if values["replay"]:
+        said += _replayed(values)
     if values["rerun"]:
         options = flags.build_options(values, None)
         compared = checks.rerun(
             values["folder"],
             num_shards=_num_shards(values["rerun"]),
+            inputs=values["inputs"],
             options=options,
             allow_code=values["allow_code"],
         )
@@ -37,6 +40,28 @@ def _verify(**values: Any) -> None:
     for line in said:
         click.echo(line)
     click.echo(f"digest {artifact.digest}")
+
+
+def _replayed(values: dict[str, Any]) -> list[str]:
+    from samebits.replays import replay
+
+    start, stop = _steps(values["replay"])
+    report = replay(
+        values["folder"], start, stop, inputs=values["inputs"], options=flags.build_options(values, None)
+    )
+    where = f"the checkpoint after {report.first} steps" if report.first else "the first values"
+    return [
+        f"steps {report.first}:{report.stop} computed again from {where}: the same losses, norms and checksums",
+        *report.checked,
+        f"state after {report.stop} steps {report.state}",
+    ]
+
+
+def _steps(text: str) -> tuple[int, int]:
+    start, sign, stop = text.partition(":")
+    if sign and start.isdecimal() and stop.isdecimal():
+        return int(start), int(stop)
+    raise ConfigError(f"--replay is {text!r}", hint="give FROM:TO, e.g. 120:140 for steps 120 to 139")
 
 
 def _num_shards(text: str) -> int | None:
@@ -67,6 +92,19 @@ command = SectionedCommand(
             section=WHAT,
             help="let --rerun import and run code that the artifact names and samebits does not have",
         ),
+        SectionedOption(
+            ["--replay"],
+            metavar="FROM:TO",
+            section=WHAT,
+            help="compute these steps of a training run again and compare every one with its log",
+        ),
+        SectionedOption(
+            ["--input", "inputs"],
+            metavar="PATH",
+            multiple=True,
+            section=WHAT,
+            help="where the inputs are now, for --replay and --rerun; without it, where record.json says",
+        ),
         SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print the result as JSON"),
         *[flag for flag in flags.run_flags() if flag.name in ("workers", "executor", "address")],
     ],
@@ -75,5 +113,6 @@ command = SectionedCommand(
     samebits verify counts
     samebits verify counts --against other-counts
     samebits verify counts --rerun 5 --workers 3
+    samebits verify model --replay 120:140 --workers 2
     """,
 )

@@ -15,6 +15,7 @@ from samebits.core.events import Warned
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import Corpus
+from samebits.data.journal import kept_folder
 from samebits.errors import ConfigError, InputError, MissingExtra
 from samebits.graph.config import TrainConfig
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
@@ -122,7 +123,9 @@ class TrainJob:
                 objective,
                 config.fit(),
                 place=engine.place,
-                every=Every(steps=config.save_every),
+                every=Every(
+                    steps=config.save_every, keep_every=config.keep_every, kept=kept_folder(out.output)
+                ),
                 observer=told,
                 allow_environment_change=config.allow_environment_change,
             )

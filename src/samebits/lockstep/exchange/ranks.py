@@ -289,17 +289,17 @@ def _beginning(order: Order) -> dict[str, Any]:
     past = None
     if found is not None:
         past = {"step": found.step, "head": found.head, "tensors": dict(found.tensors)}
-    return {"save_every": order.save_every, "found": past}
+    return {"save_every": list(order.save_every), "found": past}
 
 
 def _begun(order: Order, first: Mapping[str, Any]) -> Order:
     past = first["found"]
     if past is None:
-        return replace(order, save_every=first["save_every"])
+        return replace(order, save_every=tuple(first["save_every"]))
     found = Checkpoint(past["step"], past["head"], past["tensors"])
     return replace(
         order,
-        save_every=first["save_every"],
+        save_every=tuple(first["save_every"]),
         found=found,
         start=found.step,
         fresh=False,

@@ -150,7 +150,8 @@ class Attempt:
             start=self.steps_done,
             fresh=self.found is None,
             progress=self.progress,
-            save_every=run.every.steps if run.place.folder else 0,
+            last=min(run.config.steps, run.place.replay.stop) if run.place.replay else run.config.steps,
+            save_every=run.every.reasons if run.place.folder else (),
             found=self._found_by_rank_0(),
         )
 
@@ -313,7 +314,7 @@ class Attempt:
             "exact": self.exact,
         }
         found = Checkpoint(step, head, {**tensors, **self.history.tensors()})
-        folder = save(run.place.folder, found, keep=run.every.keep)
+        folder = save(run.place.folder, found, every=run.every)
         self.saved += 1
         self._saved_at = clock.seconds()
         run.observer(CheckpointSaved(step, folder))

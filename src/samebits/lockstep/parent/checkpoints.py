@@ -21,14 +21,17 @@ from numpy.typing import NDArray
 
 from samebits.core.digest import canonical_json, digest_of_file
 from samebits.data.files import sync_folder, writing
+from samebits.errors import ArtifactCorrupt
 from samebits.lockstep.parent.tensor_file import read_tensors, write_tensors
+from samebits.lockstep.problem.config import Every
 
-__all__ = ["Checkpoint", "load_newest", "remove_all", "save", "steps_in"]
+__all__ = ["Checkpoint", "load_nearest", "load_newest", "load_step", "remove_all", "save", "steps_in"]
 
 FORMAT = "samebits.checkpoint.v1"
 PREFIX = "step-"
 PARTIAL = ".partial"
 HEAD, DATA = "state.json", "state.safetensors"
+DAMAGE = (OSError, ValueError, KeyError, TypeError, RecursionError)  # what reading a damaged one raises
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,8 @@ def steps_in(folder: Path) -> list[int]:
     return sorted((int(number) for number in numbers if number.isdecimal()), reverse=True)
 
 
-def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
-    """Write a checkpoint so that a crash leaves it whole or absent; older ones than the last ``keep`` go.
+def save(folder: Path, checkpoint: Checkpoint, *, every: Every) -> Path:
+    """Write a checkpoint so that a crash leaves it whole or absent; older ones go, but for those that are to be kept.
 
     Raises:
         OutputFailed: it cannot be written, e.g. the disk is full; those before it stay.
@@ -83,9 +86,30 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    for step in steps_in(folder)[max(1, keep) :]:
-        shutil.rmtree(folder / _name(step), ignore_errors=True)
+    if every.kept is not None and every.keeps(checkpoint.step):
+        _keep(final, every.kept)
+    for step in steps_in(folder)[max(1, every.keep) :]:
+        if every.kept is not None or not every.keeps(step):
+            shutil.rmtree(folder / _name(step), ignore_errors=True)
     return final
+
+
+def _keep(checkpoint: Path, kept: Path) -> None:
+    """Put a second name of a checkpoint's files into another folder; a copy where the file system has no second names."""
+    final, partial = kept / checkpoint.name, kept / (checkpoint.name + PARTIAL)
+    with writing(final):
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(final, ignore_errors=True)
+        shutil.copytree(checkpoint, partial, copy_function=_link)
+        partial.rename(final)
+        sync_folder(kept)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def load_newest(folder: Path, say: Callable[[str], None]) -> Checkpoint | None:
@@ -94,9 +118,34 @@ def load_newest(folder: Path, say: Callable[[str], None]) -> Checkpoint | None:
         path = folder / _name(step)
         try:
             return _load(path, step)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except DAMAGE as error:
             say(f"the checkpoint {path} is damaged ({error}); looking for the one before it")
     return None
+
+
+def load_step(folder: Path, step: int) -> Checkpoint:
+    """Return the checkpoint of one step.
+
+    Raises:
+        ArtifactCorrupt: it is damaged.
+    """
+    path = folder / _name(step)
+    try:
+        return _load(path, step)
+    except DAMAGE as error:
+        raise ArtifactCorrupt(
+            f"the checkpoint {path} is damaged: {error}", hint="remove it to use the one before it"
+        ) from None
+
+
+def load_nearest(folder: Path, step: int) -> Checkpoint | None:
+    """Return the last checkpoint of at most so many steps, if there is one.
+
+    Raises:
+        ArtifactCorrupt: it is damaged.
+    """
+    found = [each for each in steps_in(folder) if each <= step]
+    return load_step(folder, found[0]) if found else None
 
 
 def _load(path: Path, step: int) -> Checkpoint:

@@ -28,6 +28,7 @@ class Identity:
             "config": config.fields(),
             "objective": dict(self.objective),
             "layout": self.layout.digest,
+            "tensors": self.layout.rows(),
         }
 
 

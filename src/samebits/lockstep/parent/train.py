@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.events import Warned
-from samebits.core.place import PartDone, Place
+from samebits.core.place import PartDone, Place, Replayed
 from samebits.errors import ConfigError, WorkerLost
 from samebits.lockstep.exchange.memory import Sizes
 from samebits.lockstep.parent.attempts import Attempt, Run, digest_of_state
-from samebits.lockstep.parent.checkpoints import Checkpoint, load_newest, remove_all
+from samebits.lockstep.parent.checkpoints import Checkpoint, load_nearest, load_newest, remove_all
 from samebits.lockstep.parent.events import FitObserver, ignore
+from samebits.lockstep.parent.replay import replay_result
 from samebits.lockstep.parent.resume import Identity, check_run
 from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.layout import make_layout
@@ -103,6 +104,7 @@ def train(
         Interrupted: Ctrl-C; a checkpoint was saved if there is a folder.
         ClusterLost: other ranks cannot be reached.
         PartDone: this rank only helps, and rank 0 has the result.
+        Replayed: the steps of ``place.replay`` are computed.
     """
     identity = _identity(objective, config, place)
     run = Run(
@@ -119,6 +121,8 @@ def train(
     if place.folder and not place.resume:
         remove_all(place.folder)
     found = _find(run)
+    if found is None and place.folder and run.every.kept:
+        remove_all(run.every.kept)  # of another run that had this output before
     if found:
         check_run(found, config, run.identity)
     return _attempts(run, found)
@@ -133,6 +137,8 @@ def _attempts(run: Run, found: Checkpoint | None) -> FitResult:
             attempt.go()
             if place.helps:
                 raise PartDone
+            if place.replay:
+                raise Replayed(replay_result(run, attempt))
             return _result(run, attempt)
         except WorkerLost as error:
             losses = 1 if attempt.saved else losses + 1
@@ -161,6 +167,8 @@ def _validation_shards(objective: Objective) -> int:
 
 
 def _find(run: Run) -> Checkpoint | None:
+    if run.place.replay is not None:
+        return load_nearest(run.place.replay.folder, run.place.replay.start)
     if run.place.folder is None:
         return None
     return load_newest(run.place.folder, lambda text: run.observer(Warned(text)))

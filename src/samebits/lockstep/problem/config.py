@@ -7,6 +7,7 @@ run is carried out (workers, folders, restarts) is in ``core.place.Place``.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from samebits.errors import ConfigError, did_you_mean
@@ -124,8 +125,22 @@ class Every:
         steps: Save after so many steps; 0 does not count steps.
         seconds: Save after so long as well; 0 does not look at the clock.
         keep: How many of the last ones stay.
+        keep_every: Those of every so many steps are saved and stay for good, so that steps can be computed again from there;
+            0 keeps none.
+        kept: Where these go; without it they stay in the folder of the others.
     """
 
     steps: int = 0
     seconds: float = 60.0
     keep: int = 3
+    keep_every: int = 0
+    kept: Path | None = None
+
+    @property
+    def reasons(self) -> tuple[int, ...]:
+        """The numbers of steps after whose multiples a checkpoint is saved."""
+        return tuple(steps for steps in (self.steps, self.keep_every) if steps)
+
+    def keeps(self, step: int) -> bool:
+        """Tell whether the checkpoint of a step stays for good."""
+        return bool(self.keep_every) and step % self.keep_every == 0

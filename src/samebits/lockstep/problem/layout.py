@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from samebits.core.digest import canonical_json
 from samebits.errors import ConfigError
@@ -58,8 +58,11 @@ class Layout:
     @property
     def digest(self) -> str:
         """Digest of names, shapes, groups and places."""
-        rows = [[e.spec.name, list(e.spec.shape), e.spec.group, e.offset] for e in self.entries]
-        return hashlib.sha256(canonical_json(rows)).hexdigest()
+        return hashlib.sha256(canonical_json(self.rows())).hexdigest()
+
+    def rows(self) -> list[list[Any]]:
+        """Return name, shape, group and place of every tensor, as plain data."""
+        return [[e.spec.name, list(e.spec.shape), e.spec.group, e.offset] for e in self.entries]
 
     def bounds(self, group: Group) -> tuple[int, int]:
         """Return start and stop of a group."""

@@ -28,7 +28,8 @@ class Order:
         start: First step.
         fresh: Parameters have no values yet.
         progress: What validations before ``start`` decided.
-        save_every: Steps between checkpoints; 0 when only the parent asks for them.
+        last: Steps after which workers end: all of the run, or fewer of a replay.
+        save_every: A checkpoint is saved after multiples of any of these; the parent asks for others.
         found: Head and history of the checkpoint that rank 0 goes on from, for the other ranks; None elsewhere.
     """
 
@@ -39,7 +40,8 @@ class Order:
     start: int
     fresh: bool
     progress: Progress
-    save_every: int
+    last: int
+    save_every: tuple[int, ...]
     found: Checkpoint | None = None
 
 

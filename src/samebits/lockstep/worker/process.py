@@ -193,10 +193,10 @@ class _Worker:
 
     def run(self) -> None:
         self.begin()
-        if self.step < self.config.steps and not self.progress.stopped:
+        if self.step < self.order.last and not self.progress.stopped:
             self.prepare()
         try:
-            while self.step < self.config.steps and not self.progress.stopped:
+            while self.step < self.order.last and not self.progress.stopped:
                 if not self.make_step():
                     break
         except _Stopped:
@@ -315,9 +315,9 @@ class _Worker:
 
     def hold_if_due(self, wanted: int) -> None:
         """Ask for a checkpoint; parameters change again only in the next step's update, until then the parent saves."""
-        every = self.order.save_every
-        last = self.step == self.config.steps or self.progress.stopped or wanted == STOP
-        if last or not (wanted == SAVE or (every and self.step % every == 0)):
+        due = any(self.step % every == 0 for every in self.order.save_every)
+        last = self.step == self.order.last or self.progress.stopped or wanted == STOP
+        if last or not (wanted == SAVE or due):
             return
         self.meeting.meet(Share.CHECKPOINT)
         if self.first:
