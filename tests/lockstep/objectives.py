@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.arithmetic import selftest
 from samebits.arithmetic.functions import normal, tanh
 from samebits.arithmetic.matrices import product, sum_squares
 from samebits.core.events import Warned
@@ -172,6 +173,15 @@ class PortableNet(Net):
             into = product(back, p["in"], transpose_b=True)
             grads["table"][...] = product(chosen, into, transpose_a=True)
         return sum_squares(error) / rows
+
+
+@dataclass
+class OnOddMachine(PortableNet):
+    """Arrives on a machine whose processor does not compute what all others do."""
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        selftest.GOLDEN["products"] = "what every other machine gives"
+        super().__setstate__(fields)
 
 
 @dataclass

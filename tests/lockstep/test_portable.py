@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.lockstep import rank_main
 from tests.lockstep.launch import endings, start_fit
-from tests.lockstep.objectives import Net, PortableNet, run
+from tests.lockstep.objectives import Net, OnOddMachine, PortableNet, run
 
 from samebits import arithmetic
 from samebits.errors import EnvironmentMismatch
@@ -79,6 +79,11 @@ def test_another_arithmetic_is_refused_by_its_number(tmp_path: Path) -> None:
     head.write_text(json.dumps(fields))
     with pytest.raises(EnvironmentMismatch, match="arithmetic was '0', is '1'"):
         run(PortableNet(), folder=tmp_path)
+
+
+def test_a_machine_that_computes_otherwise_is_refused_before_the_first_step() -> None:
+    with pytest.raises(EnvironmentMismatch, match="products"):
+        run(OnOddMachine())
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from samebits.arithmetic.selftest import check_machine
 from samebits.core.seeds import rng_for
 from samebits.errors import SamebitsError
 from samebits.lockstep.exchange.barrier import Barrier, Gate
@@ -217,7 +218,8 @@ class _Worker:
         self.meeting.meet(Share.START)
 
     def prepare(self) -> None:
-        """Bind, choose a mode, probe; wait until the parent agrees."""
+        """Check the machine, bind, choose a mode, probe; wait until the parent agrees."""
+        check_machine()
         objective, layout = self.order.objective, self.order.layout
         objective.bind(layout.views(self.state.params))
         compute, refused = self.choose_mode()
