@@ -29,11 +29,11 @@ from samebits.jobs import get_job
 from samebits.lockstep.logs.run_files import step_rows, validation_rows
 from samebits.lockstep.parent.checkpoints import Checkpoint, load_step, steps_in
 from samebits.lockstep.parent.replay import ReplayResult
-from samebits.lockstep.parent.tensor_file import read_tensors
 from samebits.lockstep.verification.differences import (
     checkpoint_difference,
     first_step_difference,
     named_tensors,
+    read_model,
     read_steps,
     tensor_difference,
 )
@@ -150,7 +150,7 @@ def _compare_states(
         said.append(f"the checkpoint after {stop} steps is the same")
     if stop == len(logged):
         weights = named_tensors(found.head, found.tensors["params"])
-        if difference := tensor_difference(read_tensors(artifact.path("model.safetensors")), weights):
+        if difference := tensor_difference(read_model(artifact.path("model.safetensors")), weights):
             raise _differs(artifact, f"the model: {difference}", found)
         said.append("the weights of the model are the same")
     return said

@@ -18,6 +18,7 @@ from samebits.core.options import RunOptions
 from samebits.data.journal import kept_folder
 from samebits.errors import ArtifactCorrupt, ConfigError, ParityError
 from samebits.lockstep.parent.checkpoints import Checkpoint, load_step, steps_in
+from samebits.lockstep.verification.differences import read_model, read_steps
 from samebits.replays import replay
 
 pytestmark = pytest.mark.slow
@@ -164,3 +165,23 @@ def test_a_damaged_checkpoint_is_named(honest: Path, tmp_path: Path) -> None:
     with pytest.raises(ArtifactCorrupt, match="step-000000003 is damaged"):
         replay(tmp_path / "run", 3, 5)
     assert replay(tmp_path / "run", 0, 2).first == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("steps.jsonl", b"{}\n[1\n", "steps.jsonl, line 2"),
+        ("model.safetensors", b"junk", "model.safetensors: "),
+    ],
+)
+def test_an_artifact_that_was_never_a_training_run_is_refused_by_name(
+    name: str, text: bytes, words: str, honest: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(honest, tmp_path / "run")
+    (tmp_path / "run" / name).write_bytes(text)
+    if name == "steps.jsonl":
+        with pytest.raises(ArtifactCorrupt, match=words):
+            read_steps(tmp_path / "run" / name)
+    else:
+        with pytest.raises(ArtifactCorrupt, match=words):
+            read_model(tmp_path / "run" / name)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.errors import ArtifactCorrupt
 from samebits.lockstep.parent.checkpoints import Checkpoint, load_step, steps_in
 from samebits.lockstep.parent.tensor_file import read_tensors
 
@@ -24,6 +25,7 @@ __all__ = [
     "first_step_difference",
     "models_differ",
     "named_tensors",
+    "read_model",
     "read_steps",
     "tensor_difference",
 ]
@@ -33,8 +35,33 @@ Row = Mapping[str, Any]
 
 
 def read_steps(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a ``steps.jsonl``."""
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
+    """Return the rows of a ``steps.jsonl`` or ``val.jsonl``.
+
+    Raises:
+        ArtifactCorrupt: a line is no JSON object; names it.
+    """
+    found: list[dict[str, Any]] = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ArtifactCorrupt(f"{path}, line {number}: {error}") from None
+        if not isinstance(row, dict):
+            raise ArtifactCorrupt(f"{path}, line {number}: no JSON object")
+        found.append(row)
+    return found
+
+
+def read_model(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the weights of a file.
+
+    Raises:
+        ArtifactCorrupt: it holds no tensors.
+    """
+    try:
+        return read_tensors(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactCorrupt(f"{path}: {error}") from None
 
 
 def first_step_difference(ours: Sequence[Row], theirs: Sequence[Row], *, start: int = 0) -> str:
@@ -82,7 +109,7 @@ def tensor_difference(ours: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDA
 
 def models_differ(ours: Path, theirs: Path) -> str:
     """Name the first tensor in which two files of weights differ; "" if none does."""
-    return tensor_difference(read_tensors(ours), read_tensors(theirs))
+    return tensor_difference(read_model(ours), read_model(theirs))
 
 
 def named_tensors(head: Mapping[str, Any], flat: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -94,7 +121,18 @@ def named_tensors(head: Mapping[str, Any], flat: NDArray[Any]) -> dict[str, NDAr
 
 
 def checkpoint_difference(ours: Checkpoint, theirs: Checkpoint) -> str:
-    """Name the first tensor, in the order of the buffer, in which two checkpoints differ; "" if none does."""
+    """Name the first tensor, in the order of the buffer, in which two checkpoints differ; "" if none does.
+
+    Raises:
+        ArtifactCorrupt: one of them does not say where its tensors are.
+    """
+    try:
+        return _checkpoint_difference(ours, theirs)
+    except (KeyError, ValueError, TypeError) as error:
+        raise ArtifactCorrupt(f"a checkpoint of step {ours.step} cannot be compared: {error!r}") from None
+
+
+def _checkpoint_difference(ours: Checkpoint, theirs: Checkpoint) -> str:
     if ours.head["layout"] != theirs.head["layout"]:
         return "names, shapes or groups of the tensors"
     for flat, word in FLAT.items():
