@@ -23,7 +23,6 @@ cdef bint start_reader(Reader* r, int64_t most) noexcept nogil
 cdef void free_reader(Reader* r) noexcept nogil
 cdef void read_text(Reader* r, const uint8_t* p, int64_t n, int64_t most) noexcept nogil
 cdef int64_t next_word(const Points* t, Reader* r) noexcept nogil
-cdef bint is_noise(const Points* t, const Reader* r) noexcept nogil
 
 cdef class CompactScorer:
     cdef Tables tables
