@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,8 @@ def main() -> int:
     from samebits.data.artifact import open_artifact
     from samebits.errors import MissingExtra
 
+    # Under emulation the interpreter cannot start itself: training workers are started by the script that emulates.
+    sys.executable = os.environ.get("EMULATED_PYTHON", sys.executable)
     for kind, make in sorted(MAKERS.items()):
         with tempfile.TemporaryDirectory() as scratch:
             try:

@@ -4,7 +4,7 @@
 
 Not random moments but all of them: an undisturbed run counts its points; then each is the end of one run, once right before
 and once right after it. The run that follows must give the digest of the undisturbed one and leave nothing but the
-artifact. ``make crashes`` does it for every job; ``make test`` for two.
+artifact. ``make crashes`` does it for every job; ``make test`` for ``count``.
 """
 
 from __future__ import annotations
