@@ -4,7 +4,7 @@
 >>> charset.detect("Grüße aus München, schöne Straße".encode("cp1252")).encoding
 'cp1252'
 
-``detect`` without a model uses those the package ships, trained on text of 80 languages; train your own with
+``detect`` without a model uses those the package ships, trained on text of 89 languages; train your own with
 ``samebits charset train`` and load them with ``CharsetModel.load(folder)``. ``samebits.charset.compat`` answers code written for
 chardet or charset-normalizer.
 
