@@ -11,7 +11,7 @@ SETUP := pyproject.toml setup.py $(KERNELS)
 COMPILE := $(BIN)/python -m compileall -q src/samebits
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check parity chaos builds bench docs clean
+.PHONY: help demo test check parity chaos builds bench docs site clean
 .PHONY: dist lowest anywhere sanitize crashes
 
 help:  ## show the targets
@@ -57,7 +57,13 @@ bench: $(VENV)/.stamp-dev  ## run the benchmarks against the peers (quick form)
 	$(BIN)/python -m benchmarks --quick
 
 docs: $(VENV)/.stamp-dev  ## regenerate docs/reference from the command line
-	$(BIN)/python -m samebits.cli.reference docs/reference/cli.md
+	$(BIN)/python -m samebits.cli.commands.reference docs/reference/cli.md
+
+site: $(VENV)/.stamp-run  ## the documentation as pages with search, in build/site
+	$(BIN)/python -m pip install --quiet '.[site]'
+	$(BIN)/python release/site_pages.py build/site-pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "open build/site/index.html"
 
 dist:  ## source release and wheels (x86-64, aarch64 where its compiler is), each installed elsewhere and tested
 	release/dist.sh
