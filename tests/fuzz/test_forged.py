@@ -61,6 +61,7 @@ FINDINGS = {
     "a language that is not there": ("value_languages.npy", first(60000)),
     "a language of an entry that is not there": ("entry_languages.npy", first(60000)),
     "keys out of order": ("keys.npy", lambda v: v[::-1]),
+    "a floor whose sums overflow": ("floors.npy", first(-(2**31))),
     "floors of one group": ("floors.npy", lambda v: v[:1]),
     "values of another type": ("values.npy", lambda v: v.astype(np.float64)),
     "words cut inside a character": ("words.npy", lambda v: np.full_like(v, 0x80)),

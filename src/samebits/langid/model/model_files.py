@@ -32,6 +32,7 @@ __all__ = ["JOBS", "ModelFiles", "read_model", "save_model", "write_model"]
 
 FORMAT = "langid.v1"
 MOST_LANGUAGES = 1 << 15
+MOST_FLOOR = 1 << 16  # eight times 64 bits in 1/64 is half of it; sums of larger ones could overflow
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
 
 
@@ -226,5 +227,7 @@ def _features(artifact: Artifact, num_languages: int) -> Features:
     sizes = checked.array(artifact, "key_sizes.npy", np.uint32, shape=keys.shape, low=1, high=num_languages)
     ends = checked.stops(artifact, "key_sizes.npy", sizes, total=len(values))
     checked.increasing_within(artifact.path("value_languages.npy"), languages, ends)
-    floors = checked.array(artifact, "floors.npy", np.int32, shape=(NUM_GROUPS, num_languages))
+    floors = checked.array(
+        artifact, "floors.npy", np.int32, shape=(NUM_GROUPS, num_languages), low=0, high=MOST_FLOOR
+    )
     return Features(keys, ends, languages, np.empty(0, np.uint32), values.astype(np.int64) << 4, floors)
