@@ -114,7 +114,13 @@ def _change_file(path: Path, random: Random) -> str:
         return _change_bytes(path, random)
     try:
         return by_suffix[path.suffix](path, random)
-    except (ValueError, KeyError, IndexError):  # what an earlier change left is no such file any more
+    except (
+        ValueError,
+        KeyError,
+        IndexError,
+        EOFError,
+        MemoryError,
+    ):  # what an earlier change left is no such file any more
         return _change_bytes(path, random)
 
 
