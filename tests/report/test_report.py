@@ -270,3 +270,17 @@ def test_a_browser_shows_it_without_a_word_of_complaint(run_folder: Path, tmp_pa
     shot = [str(CHROMIUM), *flags, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},2000"]
     subprocess.run([*shot, f"--screenshot={picture}", page.as_uri()], capture_output=True, check=True)
     assert picture.stat().st_size > 10_000
+
+
+def test_results_come_first_and_tables_are_folded(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("a b c\n" * 100, encoding="utf-8")
+    for name in ("one", "two"):
+        config = samebits.CountConfig(inputs=(str(book),))
+        samebits.run("count", config, output=tmp_path / "runs" / name)
+    page = make_page([tmp_path / "runs"])
+    sections = re.findall(r'<section id="(\w+)">', page)
+    assert sections[0] == "results"
+    assert sections.index("parity") < sections.index("runs")
+    assert "1 of 1" in page, "the same computation twice, the same digest"
+    assert page.partition('<section id="runs">')[2].partition("<table")[0].count("<details>") == 1

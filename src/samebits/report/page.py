@@ -10,28 +10,32 @@ from markupsafe import Markup
 
 from samebits.report.collect import Collection, collect
 from samebits.report.models import graph_section, lm_section
-from samebits.report.parts import Section, join
+from samebits.report.parts import Section, details, join
 from samebits.report.peers import peers_section
+from samebits.report.results import results_section
 from samebits.report.runs import machine_section, parity_section, runs_section
 from samebits.report.texts import charset_section, langid_section, tokens_section
 from samebits.report.timing import memory_section, speedup_section, timeline_section
 
 __all__ = ["make_page"]
 
+# Results first, then pictures, then tables to unfold.
 SECTIONS: tuple[Callable[[Collection], Section | None], ...] = (
-    runs_section,
-    parity_section,
-    speedup_section,
-    timeline_section,
-    memory_section,
+    results_section,
     lm_section,
     graph_section,
     langid_section,
     charset_section,
     tokens_section,
+    timeline_section,
+    speedup_section,
+    memory_section,
+    parity_section,
+    runs_section,
     peers_section,
     machine_section,
 )
+FOLDED = ("runs", "peers", "machine")
 # The policy forbids every script and request: whatever a text contains, the page stays a page.
 PAGE = Markup("""<!doctype html>
 <html lang="en">
@@ -71,7 +75,9 @@ def make_page(places: Sequence[Path], *, title: str = "samebits report") -> str:
             style=Markup(style),  # noqa: S704 - the package's own file
             links=join(Markup('<li><a href="#{}">{}</a></li>').format(s.key, s.title) for s in sections),
             sections=join(
-                Markup('<section id="{}"><h2>{}</h2>{}</section>\n').format(s.key, s.title, s.body)
+                Markup('<section id="{}"><h2>{}</h2>{}</section>\n').format(
+                    s.key, s.title, details("Show the tables", s.body) if s.key in FOLDED else s.body
+                )
                 for s in sections
             ),
         )
