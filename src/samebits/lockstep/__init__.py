@@ -4,7 +4,7 @@ A step is cut into G gradient shards, given by the settings and never by the wor
 their gradients are added in one fixed binary tree over shard numbers, whoever computed them. So 1, 2, 3 or G workers, a
 kill and a resume on another number of them all end with the same weights to the last bit.
 
-Read in the order of a run: ``objective`` (what is trained) -> ``config`` -> ``train`` (the parent) -> ``crew`` (its processes)
--> ``worker`` -> ``step`` (three meetings) with ``tree``, ``layout``, ``optimizer`` and ``barrier`` -> ``checkpoint``. Between ranks of
-torchrun the meetings are those of ``cluster``, with ``moves`` and ``board``.
+Read in the order of a run: ``problem`` (what is trained: objective, config, layout, schedule) -> ``parent`` (``train``, ``attempts``, its
+``processes``, ``checkpoints``) -> ``worker`` (``process``, ``step``, ``optimizers``) -> ``exchange`` (``tree``, shared ``memory``, ``barrier``; between
+ranks of torchrun ``ranks``, with ``exchange_plan`` and ``notices``). ``logs`` writes what a run leaves, ``verification`` compares two of them.
 """
