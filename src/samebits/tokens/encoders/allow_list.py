@@ -2,9 +2,9 @@
 
 ``tokenizers`` defines the ids. The others are up to 100 times faster, but a custom ``Split`` expression made fastokens
 differ silently on 14 of 30,008 strings, and NFC made gigatoken differ on 4 of 6,008. A load-time probe catches that only
-if it happens to hold such characters. So each combination that an encoder's file allows was fuzzed as a whole with more
-than 30,000 strings (``benchmarks/tokens_fuzz.py`` does it again), and everything else goes to the next encoder, with the
-reason printed.
+if it happens to hold such characters. So
+``benchmarks/tokens_fuzz.py`` compares each combination that an encoder's file allows as a whole, with 30,000 strings and
+20 MB of text, and everything else goes to the next encoder, with the reason printed.
 """
 
 from __future__ import annotations
