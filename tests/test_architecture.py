@@ -179,6 +179,15 @@ def test_functions_are_short_and_modules_and_public_things_have_docstrings(path:
             )
 
 
+def test_no_two_public_classes_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(relative(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_every_room_says_what_it_is_for() -> None:
     rooms = [path for path in SRC.iterdir() if path.is_dir() and list(path.glob("*.py"))]
     assert len(rooms) >= 6

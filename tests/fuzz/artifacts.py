@@ -47,7 +47,7 @@ def use_langid(folder: Path) -> None:
 
 
 def use_langid_tables(folder: Path) -> None:
-    from samebits.langid.model.model_files import read_model
+    from samebits.langid.model.model_reading import read_model
     from samebits.langid.model.words import WordTable, merge_tables
 
     table = WordTable.of(read_model(folder))

@@ -21,7 +21,7 @@ from samebits.lockstep.parent.attempts import digest_of_state
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import make_layout
 from samebits.lockstep.worker.assignment import Order
-from samebits.lockstep.worker.messages import Failed
+from samebits.lockstep.worker.messages import WorkerFailed
 from samebits.lockstep.worker.step import Stepper
 
 STEPS = 3
@@ -47,10 +47,10 @@ class Silent:
     def ask(self, value: int) -> list[int]:
         return [value]
 
-    def gather(self, failure: Failed | None) -> list[Failed]:
+    def gather(self, failure: WorkerFailed | None) -> list[WorkerFailed]:
         return []
 
-    def fail(self, failure: Failed) -> None: ...
+    def fail(self, failure: WorkerFailed) -> None: ...
 
     def look(self) -> None: ...
 

@@ -19,7 +19,7 @@ from samebits.lockstep.exchange.tree import merges
 from samebits.lockstep.problem.config import FitConfig, Optimizer
 from samebits.lockstep.problem.layout import CHUNK, make_layout
 from samebits.lockstep.problem.objective import Floats, TensorSpec
-from samebits.lockstep.problem.schedule import Progress, after_validation, rate, same_rates
+from samebits.lockstep.problem.schedule import ScheduleState, after_validation, rate, same_rates
 from samebits.lockstep.worker.optimizers.muon import POLYNOMIALS
 from samebits.lockstep.worker.optimizers.rule import StepSettings
 from samebits.lockstep.worker.optimizers.share import share_of
@@ -212,14 +212,14 @@ def test_more_steps_keep_the_rates_already_used_only_before_a_cool_down() -> Non
 
 def test_plateaus_cut_and_stops_stop_after_so_many_flat_validations() -> None:
     config = FitConfig(steps=9, plateau=2, plateau_factor=0.5, early_stop=3)
-    progress, seen = Progress(), []
+    progress, seen = ScheduleState(), []
     for loss in (3.0, 2.0, 2.0, 2.5, 2.1):
         progress = after_validation(config, progress, loss)
         seen.append((progress.factor, progress.stopped))
     assert seen == [(1.0, False), (1.0, False), (1.0, False), (0.5, False), (0.5, True)]
-    assert Progress.from_fields(progress.fields()) == progress
-    assert Progress.from_fields(Progress().fields()) == Progress()
-    assert after_validation(config, Progress(), float("nan")).stale == 1, "a NaN is never better"
+    assert ScheduleState.from_fields(progress.fields()) == progress
+    assert ScheduleState.from_fields(ScheduleState().fields()) == ScheduleState()
+    assert after_validation(config, ScheduleState(), float("nan")).stale == 1, "a NaN is never better"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.serve.conftest import HOSTILE, Served, serving, trained
 
-from samebits.serve.guard import MOST_BODY, Rules, is_loopback
+from samebits.serve.guard import MOST_BODY, GuardRules, is_loopback
 
 
 def raw(served: Served, request: bytes, *, seconds: float = 10.0) -> bytes:
@@ -372,7 +372,7 @@ def test_only_loopback_is_listened_on(served: Served) -> None:
 
 
 def test_rules_know_the_names_of_the_machine() -> None:
-    rules = Rules("0.0.0.0", 80, "x" * 16)
+    rules = GuardRules("0.0.0.0", 80, "x" * 16)
     assert rules.knows("192.168.1.7")
     assert rules.knows(socket.gethostname())
     assert not rules.knows("evil.example")

@@ -14,7 +14,7 @@ from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStart
 from samebits.data.event_log import event_line
 from samebits.kernels.serve.events import scan_events
 from samebits.serve.follow import Follower
-from samebits.serve.progress import Progress
+from samebits.serve.progress import RunProgress
 
 
 def training(steps: int, first: int = 0) -> list[Event]:
@@ -29,8 +29,8 @@ def training(steps: int, first: int = 0) -> list[Event]:
     return events
 
 
-def progress_of(events: list[Event], size: int = 1 << 20) -> Progress:
-    found, lines = Progress(), [event_line(event) for event in events]
+def progress_of(events: list[Event], size: int = 1 << 20) -> RunProgress:
+    found, lines = RunProgress(), [event_line(event) for event in events]
     piece = b""
     for line in lines:
         piece += line
@@ -71,7 +71,7 @@ def test_stages_workers_notes_and_memory_are_kept() -> None:
     events: list[Event] = [StageStarted("read", 4, 400, "bytes")]
     events += [ShardDone("read", k, 100, 1.0 + k % 2, 1.0, f"worker {k % 2}", "d", False) for k in range(4)]
     events += [Metric("bad_rows", 3.0), Warned("two files were empty"), StageDone("read", 2.5)]
-    found = Progress()
+    found = RunProgress()
     lines = b"".join(map(event_line, events)) + b'{"event":"Memory","at":2.5,"bytes":1000000}\n'
     found.take(lines)
     assert found.workers == {"worker 0", "worker 1"}
@@ -102,7 +102,7 @@ def test_stages_workers_notes_and_memory_are_kept() -> None:
     ],
 )
 def test_damaged_lines_do_no_harm(line: bytes) -> None:
-    found = Progress()
+    found = RunProgress()
     found.take(line)
     for event in training(10):
         found.take(event_line(event))

@@ -12,11 +12,11 @@ from tests.serve.conftest import trained
 from samebits.serve.about import About, Abouts
 from samebits.serve.artifacts import FileNotListed, Verifier, files_of, path_of
 from samebits.serve.compare import compare, settings_that_differ
-from samebits.serve.places import Place, Places
+from samebits.serve.places import FolderPlace, Places
 from samebits.serve.tables import read_page
 
 
-def runs(folder: Path) -> dict[str, tuple[Place, About]]:
+def runs(folder: Path) -> dict[str, tuple[FolderPlace, About]]:
     abouts = Abouts()
     return {place.name: (place, abouts.get(place)) for place in Places(folder).all()}
 
@@ -101,7 +101,7 @@ def test_a_manifest_that_names_a_file_outside_opens_nothing(tmp_path: Path) -> N
         path_of(place, about, "../secret")
 
 
-def verdict_of(place: Place, about: About) -> tuple[str, str]:
+def verdict_of(place: FolderPlace, about: About) -> tuple[str, str]:
     async def ask() -> tuple[str, str]:
         verifier = Verifier()
         found = verifier.verdict(place, about)

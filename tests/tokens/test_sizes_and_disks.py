@@ -19,7 +19,7 @@ from samebits.data.artifact import open_artifact
 from samebits.data.token_store import TokenStore
 from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.estimate import Estimate
+from samebits.tokens.estimate import SizeEstimate
 from samebits.tokens.layouts.interface import Batch, StoreShape
 from samebits.tokens.layouts.rows import RowsWriter
 
@@ -92,7 +92,7 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on_when_there_is_room(
     config = TokensConfig(inputs=(str(text),), layout=layout, max_length=64, cell_mb=0.1)  # type: ignore[arg-type]
     with pytest.raises(OutputFailed, match="needs about"):
         run("tokens", config, output=disk / "out")  # refused before anything is written
-    monkeypatch.setattr(Estimate, "check", lambda self, folder: None)
+    monkeypatch.setattr(SizeEstimate, "check", lambda self, folder: None)
     with pytest.raises(OutputFailed, match="out"):
         run("tokens", config, output=disk / "out")
     assert [path.name for path in disk.iterdir()] == ["out.journal"]

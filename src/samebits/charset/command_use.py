@@ -14,11 +14,11 @@ from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, Sec
 from samebits.errors import ConfigError, InputError, SamebitsError
 
 if TYPE_CHECKING:
-    from samebits.charset.convert import Outcome
+    from samebits.charset.convert import Converted
     from samebits.charset.detection.answer import Detection
     from samebits.charset.detection.choices import Choices
     from samebits.charset.detection.model import CharsetModel
-    from samebits.charset.files import Found
+    from samebits.charset.files import FoundFile
 
 __all__ = ["convert_command", "detect_command", "eval_command", "load_model", "model_flag"]
 
@@ -62,7 +62,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _detections(
-    files: Sequence[Found], model: str | None, wanted: Choices, *, top: int, workers: int
+    files: Sequence[FoundFile], model: str | None, wanted: Choices, *, top: int, workers: int
 ) -> Iterator[tuple[str, Detection | InputError]]:
     """Answers in the order of the files; what cannot be read is an answer too."""
     from samebits.charset.detection.default import load_evidence
@@ -73,7 +73,7 @@ def _detections(
         raise ConfigError(f"--workers is {workers}", hint="use 1 or more")
     evidence = load_evidence(model)
 
-    def answer(file: Found) -> Detection | InputError:
+    def answer(file: FoundFile) -> Detection | InputError:
         try:
             return detect_with(evidence, read_file(file.path, wanted.max_bytes), wanted, top=top)
         except InputError as error:
@@ -140,7 +140,7 @@ def _plain(path: str, found: Detection) -> dict[str, Any]:
 
 def _convert(**values: Any) -> None:
     from samebits.charset.codec import canonical_name
-    from samebits.charset.convert import Rules, convert_file, decoded
+    from samebits.charset.convert import ConvertRules, convert_file, decoded
     from samebits.charset.detection.default import load_evidence
     from samebits.charset.files import find_files, read_file
 
@@ -148,7 +148,7 @@ def _convert(**values: Any) -> None:
     if values["output"] is not None and values["in_place"]:
         raise ConfigError("--in-place and -o exclude one another", hint="give one of them")
     source = canonical_name(values["source"]) if values["source"] else ""
-    rules = Rules(
+    rules = ConvertRules(
         evidence=None if source else load_evidence(values["model"]),
         source=source,
         min_confidence=values["min_confidence"],
@@ -169,7 +169,7 @@ def _convert(**values: Any) -> None:
     _report(outcomes)
 
 
-def _report(outcomes: Sequence[Outcome]) -> None:
+def _report(outcomes: Sequence[Converted]) -> None:
     """One line for each file that was not converted, then the sum; ends with 1 when a text file is among them."""
     counts: dict[str, int] = {}
     for outcome in outcomes:

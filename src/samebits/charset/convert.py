@@ -11,14 +11,14 @@ from typing import Literal
 from samebits.charset.detection.choices import Choices
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.readings import Evidence
-from samebits.charset.files import Found, read_file
+from samebits.charset.files import FoundFile, read_file
 from samebits.errors import InputError
 
-__all__ = ["Outcome", "Rules", "convert_file", "decoded"]
+__all__ = ["ConvertRules", "Converted", "convert_file", "decoded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ConvertRules:
     """How to convert.
 
     Attributes:
@@ -43,7 +43,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Converted:
     """What became of one file.
 
     Attributes:
@@ -63,7 +63,7 @@ class _Binary(Exception):
     """The data is no text; the argument is its type."""
 
 
-def decoded(path: str, data: bytes, rules: Rules) -> tuple[str, str]:
+def decoded(path: str, data: bytes, rules: ConvertRules) -> tuple[str, str]:
     """Text and encoding of a file's bytes.
 
     Raises:
@@ -83,7 +83,7 @@ def decoded(path: str, data: bytes, rules: Rules) -> tuple[str, str]:
         ) from error
 
 
-def _detected(path: str, data: bytes, rules: Rules, evidence: Evidence) -> str:
+def _detected(path: str, data: bytes, rules: ConvertRules, evidence: Evidence) -> str:
     if not data:
         return "utf-8"
     found = detect_with(evidence, data, rules.choices)
@@ -101,7 +101,7 @@ def _detected(path: str, data: bytes, rules: Rules, evidence: Evidence) -> str:
     return found.encoding
 
 
-def convert_file(file: Found, rules: Rules) -> Outcome:
+def convert_file(file: FoundFile, rules: ConvertRules) -> Converted:
     """Convert one file; whatever is wrong with it is in the outcome."""
     try:
         data = read_file(file.path)
@@ -111,29 +111,29 @@ def convert_file(file: Found, rules: Rules) -> Outcome:
             _write(rules.output / file.relative, written, rules)
         elif written != data:
             _replace(Path(file.path), written, rules)
-        return Outcome(file.path, "unchanged" if written == data else "converted", encoding)
+        return Converted(file.path, "unchanged" if written == data else "converted", encoding)
     except _Binary as error:
-        return Outcome(file.path, "binary", str(error))
+        return Converted(file.path, "binary", str(error))
     except InputError as error:
-        return Outcome(
+        return Converted(
             file.path, "failed", reason=f"{error}" + (f" (hint: {error.hint})" if error.hint else "")
         )
     except UnicodeEncodeError as error:
-        return Outcome(
+        return Converted(
             file.path, "failed", reason=f"{file.path}: holds half a character pair at {error.start}"
         )
     except OSError as error:
-        return Outcome(file.path, "failed", reason=f"{file.path}: cannot be written: {error.strerror}")
+        return Converted(file.path, "failed", reason=f"{file.path}: cannot be written: {error.strerror}")
 
 
-def _write(target: Path, data: bytes, rules: Rules) -> None:
+def _write(target: Path, data: bytes, rules: ConvertRules) -> None:
     if target.exists() and not rules.overwrite:
         raise InputError("exists already", path=str(target), hint="add --overwrite to replace it")
     target.parent.mkdir(parents=True, exist_ok=True)
     _atomically(target, data)
 
 
-def _replace(path: Path, data: bytes, rules: Rules) -> None:
+def _replace(path: Path, data: bytes, rules: ConvertRules) -> None:
     """Put the new bytes where the old ones were; the old ones are kept beside them first."""
     if rules.backup:
         copy = path.with_name(path.name + rules.backup)

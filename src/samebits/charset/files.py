@@ -10,36 +10,36 @@ from typing import NamedTuple
 
 from samebits.errors import InputError
 
-__all__ = ["Found", "find_files", "read_file"]
+__all__ = ["FoundFile", "find_files", "read_file"]
 
 #: Folders of version control hold no text of the user's.
 _SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn"})
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file, and its place below the folder that was given (or below what all given paths share)."""
 
     path: str
     relative: Path
 
 
-def find_files(paths: Sequence[str]) -> list[Found]:
+def find_files(paths: Sequence[str]) -> list[FoundFile]:
     """Every file of the paths, folders walked in the order of names; a path that is not there stays for the reader to report.
 
     Names below the output keep the tree: two files of one name in two folders do not meet.
     """
     folders = [path for path in paths if path != "-" and Path(path).is_dir()]
     if len(paths) == 1 and folders:
-        return [Found(str(file), file.relative_to(paths[0])) for file in _walk(Path(paths[0]))]
+        return [FoundFile(str(file), file.relative_to(paths[0])) for file in _walk(Path(paths[0]))]
     parents = [str(Path(os.path.abspath(path)).parent) for path in paths if path != "-"]  # noqa: PTH100  # links stay links
     shared = os.path.commonpath(parents) if parents else ""
     out = []
     for path in paths:
         if path == "-":
-            out.append(Found(path, Path("stdin.txt")))
+            out.append(FoundFile(path, Path("stdin.txt")))
             continue
         files = _walk(Path(path)) if path in folders else [Path(path)]
-        out += [Found(str(file), Path(os.path.relpath(os.path.abspath(file), shared))) for file in files]  # noqa: PTH100
+        out += [FoundFile(str(file), Path(os.path.relpath(os.path.abspath(file), shared))) for file in files]  # noqa: PTH100
     return out
 
 

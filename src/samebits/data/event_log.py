@@ -8,7 +8,6 @@ run goes on, the events of the attempts before are kept in ``events.earlier.json
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -81,5 +80,7 @@ class EventLog:
 def _keep_earlier(path: Path) -> None:
     """Append what an interrupted attempt left to the log of the attempts before it."""
     if path.exists() and path.stat().st_size:
+        import shutil
+
         with path.open("rb") as left, path.with_name(EARLIER).open("ab") as kept:
             shutil.copyfileobj(left, kept)

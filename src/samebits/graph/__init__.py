@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from samebits.graph.distance.trees import ted
     from samebits.graph.formats.read import Reading, read_graphs
     from samebits.graph.functions import Matrix, Neighbours, ged_matrix, knn
-    from samebits.graph.parser.trained_model import GraphModel, Prediction
+    from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
     from samebits.graph.pictures.draw import draw_graph
     from samebits.graph.training import drawn, predict_files, train
 
@@ -41,10 +41,10 @@ __all__ = [
     "Graph",
     "GraphConfig",
     "GraphModel",
+    "GraphPrediction",
     "KnnConfig",
     "Matrix",
     "Neighbours",
-    "Prediction",
     "Reading",
     "TrainConfig",
     "aligned_ged",
@@ -69,7 +69,7 @@ _HOMES = {
     "KnnConfig": "samebits.graph.config",
     "Matrix": "samebits.graph.functions",
     "Neighbours": "samebits.graph.functions",
-    "Prediction": "samebits.graph.parser.trained_model",
+    "GraphPrediction": "samebits.graph.parser.trained_model",
     "Reading": "samebits.graph.formats.read",
     "TrainConfig": "samebits.graph.config",
     "aligned_ged": "samebits.graph.distance.aligned",

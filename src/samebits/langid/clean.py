@@ -24,7 +24,7 @@ from samebits.errors import ConfigError
 from samebits.kernels.langid.lines import json_lines, label_lines
 from samebits.kernels.langid.words import Vocabulary
 from samebits.langid.model.model import UNDETERMINED, LangidModel
-from samebits.langid.model.model_files import read_model
+from samebits.langid.model.model_reading import read_model
 from samebits.langid.sources import LabelledBlock, Sources, iter_labelled, open_sources
 from samebits.langid.tables import load_tables
 

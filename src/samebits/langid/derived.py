@@ -19,7 +19,8 @@ from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.errors import ConfigError, InputError
 from samebits.langid.model.features import derive
-from samebits.langid.model.model_files import read_model, write_model
+from samebits.langid.model.model_files import write_model
+from samebits.langid.model.model_reading import read_model
 from samebits.langid.model.words import LABEL, WordTable, from_label_lines, from_vocabulous, merge_tables
 
 __all__ = ["IMPORT_JOB", "MERGE_JOB", "ImportConfig", "MergeConfig"]

@@ -11,7 +11,7 @@ from samebits.core import clock
 from samebits.lm.config import LmConfig
 from samebits.lm.job import prepare
 from samebits.lm.model.definition import record
-from samebits.lm.run_settings import Recipe
+from samebits.lm.run_settings import RunSettings
 
 __all__ = ["Estimate", "estimate"]
 
@@ -71,7 +71,7 @@ def estimate(config: LmConfig) -> Estimate:
     )
 
 
-def _buffer_bytes(recipe: Recipe) -> int:
+def _buffer_bytes(recipe: RunSettings) -> int:
     """Return the bytes of the buffers of one worker: pages that nobody writes to cost nothing here."""
     params = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in recipe.arch.tensors()}
     portable = recipe.arithmetic == "portable"

@@ -18,7 +18,7 @@ from samebits.data.inputs.fetch import cache_folder
 from samebits.data.journal import kept_folder
 from samebits.errors import ConfigError, Interrupted, MissingExtra
 from samebits.lm.config import LmConfig
-from samebits.lm.run_settings import Recipe, resolve
+from samebits.lm.run_settings import RunSettings, resolve
 from samebits.lm.text.sources import TokenSource, open_source
 from samebits.lm.training.batches import check_lengths
 from samebits.lockstep.problem.config import Every
@@ -44,7 +44,7 @@ def need_torch(config: LmConfig) -> None:
         raise MissingExtra("torch", extra="torch", needed_for="samebits lm train --arithmetic torch")
 
 
-def prepare(config: LmConfig) -> tuple[TokenSource, Recipe]:
+def prepare(config: LmConfig) -> tuple[TokenSource, RunSettings]:
     """Open the data, fill in all settings, and refuse what cannot be trained before any process starts.
 
     Raises:
@@ -135,7 +135,7 @@ class LmJob:
         return {**metrics, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
 
 
-def _objective(config: LmConfig, source: TokenSource, recipe: Recipe, folder: Path) -> LmObjective:
+def _objective(config: LmConfig, source: TokenSource, recipe: RunSettings, folder: Path) -> LmObjective:
     from samebits.lm.training.objective import LmObjective
     from samebits.lm.training.samples import Samples
 
@@ -156,7 +156,7 @@ def _objective(config: LmConfig, source: TokenSource, recipe: Recipe, folder: Pa
 def _write(
     config: LmConfig,
     source: TokenSource,
-    recipe: Recipe,
+    recipe: RunSettings,
     result: FitResult,
     folder: Path,
     out: ArtifactWriter,
@@ -173,7 +173,7 @@ def _write(
     return summary
 
 
-def _summary(recipe: Recipe, source: TokenSource, result: FitResult) -> dict[str, Any]:
+def _summary(recipe: RunSettings, source: TokenSource, result: FitResult) -> dict[str, Any]:
     last = result.validations[-1][1] if result.validations else None
     return {
         "architecture": asdict(recipe.arch),
@@ -203,7 +203,7 @@ def bits_per_byte(loss: float, bytes_per_token: float) -> float | None:
 def _write_samples(
     config: LmConfig,
     source: TokenSource,
-    recipe: Recipe,
+    recipe: RunSettings,
     params: Mapping[str, Any],
     folder: Path,
     out: ArtifactWriter,

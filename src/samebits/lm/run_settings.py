@@ -11,7 +11,7 @@ from samebits.lm.config import PRESETS, LmConfig
 from samebits.lm.model.arch import BLOCKS, Architecture
 from samebits.lockstep.problem.config import FitConfig
 
-__all__ = ["Recipe", "resolve"]
+__all__ = ["RunSettings", "resolve"]
 
 WIDTH_PER_LAYER = 32  # of the dial; depth 4 is the preset's 128
 WIDTH_STEP = 2  # the rotation turns pairs
@@ -22,7 +22,7 @@ WARMUP = {"modern": 10, "classic": 50}
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class RunSettings:
     """Everything a run needs to know, with no default left open."""
 
     arch: Architecture
@@ -48,7 +48,7 @@ class Recipe:
         return asdict(self)
 
 
-def resolve(config: LmConfig, vocab: int) -> Recipe:
+def resolve(config: LmConfig, vocab: int) -> RunSettings:
     """Fill in what the settings leave open.
 
     Raises:
@@ -72,7 +72,7 @@ def resolve(config: LmConfig, vocab: int) -> Recipe:
             hint="samples are made at validations; choose a multiple",
         )
     compute = "portable" if config.arithmetic == "portable" else "compiled" if config.compile else "eager"
-    return Recipe(arch, fit, batch, config.dropout, config.arithmetic, compute, config.dtype)
+    return RunSettings(arch, fit, batch, config.dropout, config.arithmetic, compute, config.dtype)
 
 
 def _sizes(config: LmConfig) -> dict[str, int]:

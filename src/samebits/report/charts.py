@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-__all__ = ["Bar", "Frame", "Line", "Span", "bar_chart", "heat_map", "line_chart", "timeline"]
+__all__ = ["Bar", "ChartSpan", "Frame", "Line", "bar_chart", "heat_map", "line_chart", "timeline"]
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 34
@@ -61,7 +61,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ChartSpan:
     """One piece of work of a row in a timeline."""
 
     row: int
@@ -236,7 +236,7 @@ def heat_map(
     return _figure(title, width, height, body)
 
 
-def timeline(title: str, rows: Sequence[str], spans: Sequence[Span], kinds: Sequence[str]) -> Markup:
+def timeline(title: str, rows: Sequence[str], spans: Sequence[ChartSpan], kinds: Sequence[str]) -> Markup:
     """Draw what each worker did when; gaps are idle time."""
     if not spans:
         return Markup("")

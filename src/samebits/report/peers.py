@@ -14,7 +14,7 @@ from samebits.report.parts import Section, paragraph, table
 __all__ = ["peers_section"]
 
 
-class Comparison(NamedTuple):
+class PeerComparison(NamedTuple):
     """One ratio of a record that is the peer's time divided by ours.
 
     Attributes:
@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
 
 
 COMPARISONS = (
-    Comparison(
+    PeerComparison(
         "count",
         "one_worker",
         "count words",
@@ -43,16 +43,16 @@ COMPARISONS = (
         "median_seconds.Counter",
         "median_seconds.samebits -w 1",
     ),
-    Comparison(
+    PeerComparison(
         "charset_vs_chardet", "alphabetic_1m", "train encoding models, one alphabet", "chardet's trainer"
     ),
-    Comparison(
+    PeerComparison(
         "charset_vs_chardet", "mixed_14_languages", "train encoding models, 14 languages", "chardet's trainer"
     ),
-    Comparison("charset_detection", "speed", "detect encodings", "chardet"),
-    Comparison("langid_vs_vocabulous", "rows_20000", "train on 20,000 rows", "vocabulous"),
-    Comparison("langid_vs_vocabulous", "rows_20000_command", "the same, as a command", "vocabulous"),
-    Comparison(
+    PeerComparison("charset_detection", "speed", "detect encodings", "chardet"),
+    PeerComparison("langid_vs_vocabulous", "rows_20000", "train on 20,000 rows", "vocabulous"),
+    PeerComparison("langid_vs_vocabulous", "rows_20000_command", "the same, as a command", "vocabulous"),
+    PeerComparison(
         "tokens_vs_peers",
         "datasets_map_120mb",
         "tokenize 120 MB",
@@ -60,7 +60,7 @@ COMPARISONS = (
         "wall_seconds.datasets large",
         "wall_seconds.samebits large",
     ),
-    Comparison(
+    PeerComparison(
         "tokens_vs_peers",
         "datatrove",
         "tokenize 17 MB",
@@ -68,7 +68,7 @@ COMPARISONS = (
         "wall_seconds.datatrove small",
         "wall_seconds.samebits small",
     ),
-    Comparison(
+    PeerComparison(
         "tokens_vs_peers",
         "plain_pool",
         "tokenize 17 MB",
@@ -76,12 +76,12 @@ COMPARISONS = (
         "wall_seconds.pool small",
         "wall_seconds.samebits small",
     ),
-    Comparison("lm_vs_pytorch", "time_to_loss_vs_lr1e3", "train to the same loss", "PyTorch, lr 1e-3"),
-    Comparison("lm_vs_pytorch", "time_to_loss_vs_lr4e3", "train to the same loss", "PyTorch, lr 4e-3"),
-    Comparison("graph_vs_peers", "networkx_exact_8_nodes", "exact distances, 8 nodes", "networkx"),
-    Comparison("graph_vs_peers", "zss_trees_15", "tree distances, 15 nodes", "zss"),
-    Comparison("graph_vs_peers", "apted_trees_15", "tree distances, 15 nodes", "apted"),
-    Comparison("graph_vs_peers", "edist_trees_15", "tree distances, 15 nodes", "edist"),
+    PeerComparison("lm_vs_pytorch", "time_to_loss_vs_lr1e3", "train to the same loss", "PyTorch, lr 1e-3"),
+    PeerComparison("lm_vs_pytorch", "time_to_loss_vs_lr4e3", "train to the same loss", "PyTorch, lr 4e-3"),
+    PeerComparison("graph_vs_peers", "networkx_exact_8_nodes", "exact distances, 8 nodes", "networkx"),
+    PeerComparison("graph_vs_peers", "zss_trees_15", "tree distances, 15 nodes", "zss"),
+    PeerComparison("graph_vs_peers", "apted_trees_15", "tree distances, 15 nodes", "apted"),
+    PeerComparison("graph_vs_peers", "edist_trees_15", "tree distances, 15 nodes", "edist"),
 )
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from samebits.core.amdahl import fit_amdahl
 from samebits.core.units import show_size
-from samebits.report.charts import Line, Span, line_chart, timeline
+from samebits.report.charts import ChartSpan, Line, line_chart, timeline
 from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, heading, paragraph, table
 
@@ -82,7 +82,7 @@ def _timeline(run: ReportedRun, shards: list[dict[str, Any]]) -> Markup:
     workers = sorted({str(event["worker"]) for event in shards})
     stages = list(dict.fromkeys(str(event["stage"]) for event in shards))
     spans = [
-        Span(
+        ChartSpan(
             workers.index(str(event["worker"])),
             float(event["started"]),
             float(event["started"]) + float(event["seconds"]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samebits.serve.places import Place, read_object
+from samebits.serve.places import FolderPlace, read_object
 
 __all__ = ["About", "Abouts"]
 
@@ -90,7 +90,7 @@ class Abouts:
         self._lock = threading.Lock()  # asked from several threads
         self._kept: OrderedDict[str, tuple[Any, About]] = OrderedDict()
 
-    def get(self, place: Place) -> About:
+    def get(self, place: FolderPlace) -> About:
         """Read the files of a run, unless they are the ones read before."""
         record, manifest = place.output / "record.json", place.output / "manifest.json"
         plan = place.journal / "plan.json"

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from samebits.report.page import make_page
 from samebits.serve.artifacts import FileNotListed, confusion_of, files_of, path_of
 from samebits.serve.compare import compare, settings_that_differ
-from samebits.serve.models import Failed, TooBusy
+from samebits.serve.models import ModelFailed, TooBusy
 from samebits.serve.site import Json, body_of, field_of, number_of, site_of
 from samebits.serve.streams import TooManyStreams
 from samebits.serve.tables import PAGE_ROWS, read_page
@@ -216,7 +216,7 @@ async def _answered(answer: Any) -> Any:
         return await answer
     except TooBusy:
         raise HTTPException(503, "the models are busy; try again in a moment") from None
-    except Failed as error:
+    except ModelFailed as error:
         hint = f" ({error.hint})" if error.hint else ""
         raise HTTPException(422, f"{error}{hint}") from None
 
@@ -274,7 +274,7 @@ async def try_text(request: Request) -> Response:
             yield b'{"end":true}\n'
         except TooBusy:
             yield msgspec.json.encode({"error": "the models are busy; try again in a moment"}) + b"\n"
-        except Failed as error:
+        except ModelFailed as error:
             yield msgspec.json.encode({"error": str(error), "hint": error.hint}) + b"\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from samebits.serve import api, completions, pages
 from samebits.serve.artifacts import Verifier
-from samebits.serve.guard import Guard, Rules
+from samebits.serve.guard import Guard, GuardRules
 from samebits.serve.models import Models
 from samebits.serve.places import Places
 from samebits.serve.site import Json, Site
@@ -32,7 +32,7 @@ STATIC = {
 }
 
 
-def make_app(folder: Path, rules: Rules, *, version: str = "") -> Guard:
+def make_app(folder: Path, rules: GuardRules, *, version: str = "") -> Guard:
     """Return the application that serves one folder; ``version`` is shown at the foot of every page."""
     files = {name: (resources.files("samebits") / "serve" / "static" / name).read_bytes() for name in STATIC}
 

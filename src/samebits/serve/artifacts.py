@@ -16,11 +16,11 @@ from samebits.core import clock
 from samebits.data.artifact import BESIDE, check_file, open_artifact
 from samebits.errors import SamebitsError
 from samebits.serve.about import About
-from samebits.serve.places import Place
+from samebits.serve.places import FolderPlace
 from samebits.serve.tables import read_page
 
 __all__ = [
-    "Confusion",
+    "ConfusionView",
     "FileNotListed",
     "ListedFile",
     "Verdict",
@@ -81,7 +81,7 @@ def files_of(about: About) -> list[ListedFile]:
     ]
 
 
-def path_of(place: Place, about: About, name: str) -> Path:
+def path_of(place: FolderPlace, about: About, name: str) -> Path:
     """Return where a listed file is.
 
     Raises:
@@ -105,7 +105,7 @@ class Verifier:
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(MOST_CHECKING)
 
-    def verdict(self, place: Place, about: About, *, start: bool = False) -> Verdict:
+    def verdict(self, place: FolderPlace, about: About, *, start: bool = False) -> Verdict:
         """Return what is known, and begin to check a small artifact, or any one if asked to."""
         stamp = _stamp(place, about)
         known = self._known.get(place.key)
@@ -123,13 +123,13 @@ class Verifier:
         task.add_done_callback(self._tasks.discard)
         return checking
 
-    async def _check(self, place: Place, stamp: Any) -> None:
+    async def _check(self, place: FolderPlace, stamp: Any) -> None:
         async with self._slots:
             verdict = await asyncio.to_thread(_verify, place)
         self._known[place.key] = stamp, verdict
 
 
-def _stamp(place: Place, about: About) -> Any:
+def _stamp(place: FolderPlace, about: About) -> Any:
     found = [about.digest]
     for name in sorted(about.files):
         try:
@@ -140,7 +140,7 @@ def _stamp(place: Place, about: About) -> Any:
     return tuple(found)
 
 
-def _verify(place: Place) -> Verdict:
+def _verify(place: FolderPlace) -> Verdict:
     """Check every byte; unlike ``samebits verify`` it leaves a journal beside the artifact where it is."""
     started = clock.seconds()
     try:
@@ -157,7 +157,7 @@ def _verify(place: Place) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Confusion:
+class ConfusionView:
     """Which labels were found to be which: ``counts[label, found]``."""
 
     labels: list[str]
@@ -170,7 +170,7 @@ class Confusion:
         return max(self.counts.values(), default=1)
 
 
-def confusion_of(place: Place, about: About) -> Confusion | None:
+def confusion_of(place: FolderPlace, about: About) -> ConfusionView | None:
     """Count label and found language of the rows a cleaning run dropped; None for other runs."""
     if "dropped.jsonl" not in about.files:
         return None
@@ -190,7 +190,7 @@ def confusion_of(place: Place, about: About) -> Confusion | None:
         labels[label] += count
         tops[top] += count
     kept_labels, kept_tops = (sorted(sorted(c), key=lambda k: -c[k])[:MOST_LABELS] for c in (labels, tops))
-    return Confusion(sorted(kept_labels), sorted(kept_tops), counts)
+    return ConfusionView(sorted(kept_labels), sorted(kept_tops), counts)
 
 
 def read_text(path: Path, most: int) -> tuple[str, bool]:

@@ -14,9 +14,9 @@ from samebits.core.digest import canonical_json
 from samebits.serve import words
 from samebits.serve.about import About
 from samebits.serve.artifacts import FileNotListed, path_of
-from samebits.serve.places import Place
+from samebits.serve.places import FolderPlace
 
-__all__ = ["Comparison", "Difference", "Setting", "compare", "settings_that_differ"]
+__all__ = ["Comparison", "Difference", "SettingDifference", "compare", "settings_that_differ"]
 
 PIECE = 1 << 20
 CONTEXT = 16  # bytes shown before and after the first difference
@@ -26,7 +26,7 @@ HOW = ("executor", "workers", "seconds", "started_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SettingDifference:
     """A setting with its value in each run, as text."""
 
     name: str
@@ -78,7 +78,7 @@ class Comparison:
         }
 
 
-def settings_that_differ(abouts: list[About]) -> tuple[list[Setting], list[Setting]]:
+def settings_that_differ(abouts: list[About]) -> tuple[list[SettingDifference], list[SettingDifference]]:
     """Return settings that change the result and differ, and facts about how the runs were made that differ."""
     what = sorted({key for about in abouts for key in about.config})
     how = [key for key in HOW if any(key in about.record for about in abouts)]
@@ -88,12 +88,12 @@ def settings_that_differ(abouts: list[About]) -> tuple[list[Setting], list[Setti
     )
 
 
-def _differing(names: list[str], tables: list[dict[str, Any]]) -> list[Setting]:
+def _differing(names: list[str], tables: list[dict[str, Any]]) -> list[SettingDifference]:
     found = []
     for name in names:
         values = tuple(_shown(table.get(name)) for table in tables)
         if len(set(values)) > 1:
-            found.append(Setting(name, values))
+            found.append(SettingDifference(name, values))
     return found
 
 
@@ -108,7 +108,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def compare(left: tuple[Place, About], right: tuple[Place, About]) -> Comparison:
+def compare(left: tuple[FolderPlace, About], right: tuple[FolderPlace, About]) -> Comparison:
     """Compare two runs; reads no more of their files than the bytes up to the first difference."""
     a, b = left[1], right[1]
     if a.job != b.job:
@@ -125,7 +125,7 @@ def compare(left: tuple[Place, About], right: tuple[Place, About]) -> Comparison
     return Comparison("different", f"first difference: {where}", differences)
 
 
-def _first_step(left: tuple[Place, About], right: tuple[Place, About]) -> Difference | None:
+def _first_step(left: tuple[FolderPlace, About], right: tuple[FolderPlace, About]) -> Difference | None:
     """Find the first step whose line differs; every line before it is the same in every digit."""
     name = "steps.jsonl"
     if not (name in left[1].files and name in right[1].files):
@@ -149,7 +149,7 @@ def _first_step(left: tuple[Place, About], right: tuple[Place, About]) -> Differ
     return Difference("step", name, step, sentence, *lines)
 
 
-def _first_file(left: tuple[Place, About], right: tuple[Place, About]) -> Difference | None:
+def _first_file(left: tuple[FolderPlace, About], right: tuple[FolderPlace, About]) -> Difference | None:
     for name in sorted({*left[1].files, *right[1].files}):
         a, b = left[1].files.get(name), right[1].files.get(name)
         if a is None or b is None:

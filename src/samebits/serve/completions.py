@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from samebits.core import clock
-from samebits.serve.models import Failed, Model, TooBusy
+from samebits.serve.models import Model, ModelFailed, TooBusy
 from samebits.serve.site import Json, Site, body_of, field_of, number_of, site_of
 
 __all__ = ["ROUTES", "cut_at_stop"]
@@ -80,7 +80,7 @@ async def complete(request: Request) -> Response:
         return Json(await _whole(site, asked, about))
     except TooBusy:
         return _error(503, "the models are busy; try again in a moment")
-    except Failed as error:
+    except ModelFailed as error:
         return _error(422, f"{error} {error.hint}".strip())
 
 
@@ -215,7 +215,7 @@ async def _stream(site: Site, asked: Asked, about: dict[str, Any]) -> AsyncItera
             yield _event({**head, "choices": [_choice(text, "")]})
         if asked.usage:
             yield _event({**head, "choices": [], "usage": _usage(texts, asked.n)})
-    except (TooBusy, Failed) as error:
+    except (TooBusy, ModelFailed) as error:
         message = str(error) or "the models are busy; try again in a moment"
         yield _event({"error": {"message": message, "type": "server_error", "param": None, "code": None}})
     yield b"data: [DONE]\n\n"

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.exceptions import HTTPException
 
-__all__ = ["COOKIE", "Guard", "Rules", "is_loopback"]
+__all__ = ["COOKIE", "Guard", "GuardRules", "is_loopback"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -49,7 +49,7 @@ HEADERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GuardRules:
     """What the guard goes by.
 
     Attributes:
@@ -111,7 +111,7 @@ class _Refused(Exception):
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(self, app: App, rules: Rules) -> None:
+    def __init__(self, app: App, rules: GuardRules) -> None:
         self._app = app
         self._rules = rules
 

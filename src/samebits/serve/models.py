@@ -17,7 +17,7 @@ import msgspec
 from samebits.serve.about import Abouts
 from samebits.serve.places import Places
 
-__all__ = ["Failed", "Model", "Models", "TooBusy", "models_in"]
+__all__ = ["Model", "ModelFailed", "Models", "TooBusy", "models_in"]
 
 Kind = Literal["language", "encoding", "tokens", "text", "graph"]
 STALL_SECONDS = 45.0  # without a sign: loading a model takes most of it on a busy machine
@@ -37,7 +37,7 @@ class TooBusy(Exception):
     """So many requests wait that one more would wait in vain."""
 
 
-class Failed(Exception):
+class ModelFailed(Exception):
     """A request went wrong; the message is for people, ``hint`` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -111,12 +111,12 @@ class Models:
         """Return the one piece of an answer.
 
         Raises:
-            Failed: the request went wrong, took too long, or the process ended.
+            ModelFailed: the request went wrong, took too long, or the process ended.
             TooBusy: too many wait already.
         """
         async for part in self.stream(do, seconds, **given):
             return part
-        raise Failed("no answer")
+        raise ModelFailed("no answer")
 
     async def stream(self, do: str, seconds: float, **given: Any) -> AsyncIterator[Any]:
         """Yield an answer piece by piece; leaving early ends the work on it."""
@@ -135,9 +135,9 @@ class Models:
                 try:
                     answer = await asyncio.wait_for(answers.get(), until - loop.time())
                 except TimeoutError:
-                    raise Failed(f"stopped after {seconds:.0f} s", "try a shorter text") from None
+                    raise ModelFailed(f"stopped after {seconds:.0f} s", "try a shorter text") from None
                 if "error" in answer:
-                    raise Failed(_without_folder(answer["error"], given), answer["hint"])
+                    raise ModelFailed(_without_folder(answer["error"], given), answer["hint"])
                 if "end" in answer:
                     return
                 yield answer["part"]

@@ -19,7 +19,7 @@ from samebits.core import clock
 from samebits.report.charts import Line, line_chart
 from samebits.serve import api, words
 from samebits.serve.artifacts import FileNotListed, confusion_of, files_of, path_of, read_text
-from samebits.serve.models import Failed, TooBusy
+from samebits.serve.models import ModelFailed, TooBusy
 from samebits.serve.site import site_of
 
 __all__ = ["ROUTES", "error_page", "static_version"]
@@ -213,7 +213,7 @@ async def show_tokens(request: Request) -> Response:
         shown = await site.models.ask(
             "token_rows", 60.0, folder=folder, split=split, start=page * 20, rows=20
         )
-    except (TooBusy, Failed) as error:
+    except (TooBusy, ModelFailed) as error:
         raise HTTPException(422, str(error) or "the models are busy; try again in a moment") from None
     return _page(
         request,

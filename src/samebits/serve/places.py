@@ -18,7 +18,7 @@ import psutil
 
 from samebits.core import clock
 
-__all__ = ["MOST_RUNS", "Place", "Places", "State", "is_held", "read_object", "state_of"]
+__all__ = ["MOST_RUNS", "FolderPlace", "Places", "State", "is_held", "read_object", "state_of"]
 
 State = Literal["running", "stopped", "finished", "damaged"]
 MOST_RUNS = 2000
@@ -30,7 +30,7 @@ NOT_RUNS = (".partial", ".old", ".tb", ".scratch")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FolderPlace:
     """Where a run is.
 
     Attributes:
@@ -69,10 +69,10 @@ class Places:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.cut_short = False
-        self._found: dict[str, Place] = {}
+        self._found: dict[str, FolderPlace] = {}
         self._looked = -LOOK_SECONDS
 
-    def all(self) -> list[Place]:
+    def all(self) -> list[FolderPlace]:
         """Return the runs, newest first."""
         now = clock.seconds()
         if now - self._looked >= LOOK_SECONDS:
@@ -80,13 +80,13 @@ class Places:
             self._looked = clock.seconds()
         return sorted(self._found.values(), key=lambda place: (-place.changed, place.name))
 
-    def get(self, key: str) -> Place | None:
+    def get(self, key: str) -> FolderPlace | None:
         """Return the run of a key; one that came just now is looked for."""
         if key not in self._found:
             self.all()
         return self._found.get(key)
 
-    def _look(self) -> Iterator[Place]:
+    def _look(self) -> Iterator[FolderPlace]:
         waiting = [(self.folder, 0)]
         seen = found = 0
         self.cut_short = False
@@ -108,7 +108,7 @@ class Places:
                 else:
                     self.cut_short = self.cut_short or found >= MOST_RUNS or seen >= MOST_FOLDERS
 
-    def _place(self, output: Path) -> Place:
+    def _place(self, output: Path) -> FolderPlace:
         relative = os.fsencode(output.relative_to(self.folder)) if output != self.folder else b"."
         journal = output.with_name(output.name + ".journal")
         name = relative.decode("utf-8", "replace") if relative != b"." else output.name
@@ -119,7 +119,7 @@ class Places:
             output / "record.json",
             output / "manifest.json",
         )
-        return Place(key, name, output, journal, max(map(_changed, times)))
+        return FolderPlace(key, name, output, journal, max(map(_changed, times)))
 
 
 def _folders_in(folder: Path) -> set[str]:
@@ -155,7 +155,7 @@ def is_held(journal: Path) -> int:
     return pid if alive else 0
 
 
-def state_of(place: Place) -> State:
+def state_of(place: FolderPlace) -> State:
     """Return what can be said of a run without reading its files."""
     if place.is_unfinished:
         return "running" if is_held(place.journal) else "stopped"

@@ -17,7 +17,7 @@ from samebits.serve.thinned import Busy, Thinned
 if TYPE_CHECKING:
     from samebits.kernels.serve.events import Columns
 
-__all__ = ["BY_STEP", "Progress", "Stage"]
+__all__ = ["BY_STEP", "RunProgress", "StageState"]
 
 STEPS = "steps"  # what the pieces of a stage that trains are called
 BY_STEP = ("loss", "val_loss", "lr")  # metrics that are curves over steps; of others the newest value is kept
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass
-class Stage:
+class StageState:
     """One stage of a run; ``num_units`` and ``num_shards`` are what there is to do."""
 
     name: str
@@ -54,7 +54,7 @@ class Stage:
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """Takes pieces of ``events.jsonl`` in order.
 
     Attributes:
@@ -69,7 +69,7 @@ class Progress:
         ended: Last moment seen.
     """
 
-    stages: dict[str, Stage] = field(default_factory=dict)
+    stages: dict[str, StageState] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     curves: dict[str, Thinned] = field(default_factory=dict)
     memory: Thinned = field(default_factory=lambda: Thinned(0.25))
@@ -120,7 +120,7 @@ class Progress:
         if kind == "StageStarted":
             name = str(event.get("stage"))
             shards, units = (_number(event.get(key)) for key in ("num_shards", "num_units"))
-            self.stages[name] = Stage(
+            self.stages[name] = StageState(
                 name, int(shards), units, str(event.get("unit")), str(event.get("pieces", "shards"))
             )
             self.current = name
@@ -138,7 +138,7 @@ class Progress:
         for number in np.unique(at[:, 1]).tolist():
             of_stage = at[:, 1] == number
             name = columns["stages"][number]
-            stage = self.stages.setdefault(name, Stage(name))
+            stage = self.stages.setdefault(name, StageState(name))
             stage.units_done += float(time[of_stage, 2].sum())
             if stage.pieces == STEPS:  # a resumed run tells all earlier steps as one
                 stage.shards_done = int(at[of_stage, 3][-1]) + 1
@@ -161,7 +161,7 @@ class Progress:
             self.busy.add(time[fresh, 0] - (self.began or 0.0), time[fresh, 1])
 
     @staticmethod
-    def _units_of_steps(stage: Stage) -> float:
+    def _units_of_steps(stage: StageState) -> float:
         """Return what the steps done so far make up; after a lost worker some steps are told twice."""
         return stage.num_units * stage.shards_done / stage.num_shards
 
@@ -218,12 +218,12 @@ class Progress:
         return None
 
     @property
-    def training(self) -> Stage | None:
+    def training(self) -> StageState | None:
         """The stage that trains, if there is one."""
         return next((stage for stage in self.stages.values() if stage.pieces == STEPS), None)
 
     @property
-    def stage(self) -> Stage | None:
+    def stage(self) -> StageState | None:
         """The stage at work, or the last one."""
         return self.stages.get(self.current)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from samebits.serve import words
 from samebits.serve.about import About
-from samebits.serve.places import Place, State, state_of
+from samebits.serve.places import FolderPlace, State, state_of
 from samebits.serve.watch import Watcher
 
 __all__ = ["Row", "row_of"]
@@ -31,7 +31,7 @@ class Row:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def row_of(place: Place, about: About, watcher: Watcher | None) -> Row:
+def row_of(place: FolderPlace, about: About, watcher: Watcher | None) -> Row:
     """Make a row from what is known; an unfinished run says more when it is watched."""
     state = watcher.state if watcher else state_of(place)
     line = _live_line(watcher) if watcher else _line(about)

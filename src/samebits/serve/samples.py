@@ -6,27 +6,27 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from samebits.serve.places import Place
+from samebits.serve.places import FolderPlace
 
-__all__ = ["Sample", "Samples"]
+__all__ = ["WrittenSample", "WrittenSamples"]
 
 MOST_SAMPLES = 4
 MOST_BYTES = 8000
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class WrittenSample:
     """What a model wrote after so many steps."""
 
     step: int
     text: str
 
 
-class Samples:
+class WrittenSamples:
     """The newest samples of one run, oldest first."""
 
     def __init__(self) -> None:
-        self.newest: list[Sample] = []
+        self.newest: list[WrittenSample] = []
         self._names: list[str] = []
 
     @property
@@ -34,7 +34,7 @@ class Samples:
         """Step of the newest sample; -1 when there is none."""
         return self.newest[-1].step if self.newest else -1
 
-    def look(self, place: Place, *, finished: bool) -> None:
+    def look(self, place: FolderPlace, *, finished: bool) -> None:
         """Read samples that came since the last look."""
         folder = place.output / "samples" if finished else place.journal / "checkpoints" / "lm"
         try:
@@ -56,9 +56,9 @@ def _step(name: str) -> int | None:
     return int(digits) if name == f"step-{digits}.txt" and digits.isdecimal() and len(digits) < 16 else None
 
 
-def _read(path: Path, step: int) -> Sample | None:
+def _read(path: Path, step: int) -> WrittenSample | None:
     try:
         with path.open("rb") as file:
-            return Sample(step, file.read(MOST_BYTES).decode("utf-8", "replace"))
+            return WrittenSample(step, file.read(MOST_BYTES).decode("utf-8", "replace"))
     except OSError:
         return None

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from samebits.errors import ConfigError, InputError
 from samebits.serve.app import make_app
-from samebits.serve.guard import Rules, is_loopback
+from samebits.serve.guard import GuardRules, is_loopback
 
 __all__ = ["PORT", "open_socket", "run"]
 
@@ -108,7 +108,7 @@ def run(
     listening = open_socket(host, port)
     _allow_files()
     number = listening.getsockname()[1]
-    rules = Rules(host, number, token)
+    rules = GuardRules(host, number, token)
     shown = f"[{host}]" if ":" in host else host
     shown = "localhost" if shown in ("0.0.0.0", "[::]") else shown  # noqa: S104 - the address shown, not listened on
     url = f"http://{shown}:{number}/" + (f"?token={token}" if token else "")

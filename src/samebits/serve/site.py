@@ -14,7 +14,7 @@ from starlette.responses import Response
 from samebits.serve.about import About
 from samebits.serve.artifacts import Verifier
 from samebits.serve.models import Kind, Model, Models, models_in
-from samebits.serve.places import Place, Places
+from samebits.serve.places import FolderPlace, Places
 from samebits.serve.streams import Hub
 
 __all__ = ["Json", "Site", "body_of", "field_of", "number_of", "site_of"]
@@ -39,7 +39,7 @@ class Site:
     verifier: Verifier
     models: Models
 
-    def run(self, request: Request) -> tuple[Place, About]:
+    def run(self, request: Request) -> tuple[FolderPlace, About]:
         """Return the run a request is about; ``latest`` is the newest.
 
         Raises:

@@ -15,7 +15,7 @@ import msgspec
 from samebits.core import clock
 from samebits.serve.about import Abouts
 from samebits.serve.load import Cores
-from samebits.serve.places import Place, Places
+from samebits.serve.places import FolderPlace, Places
 from samebits.serve.rows import Row, row_of
 from samebits.serve.watch import Watcher
 
@@ -79,14 +79,14 @@ class Hub:
         self._making_rows = asyncio.Lock()
         self._watched: dict[str, tuple[_Watched, asyncio.Task[None]]] = {}
 
-    async def watch(self, place: Place) -> Watcher:
+    async def watch(self, place: FolderPlace) -> Watcher:
         """Return the watcher of a run, after a first look or a short wait for it."""
         watched = self._get(place)
         with suppress(TimeoutError):  # a log of hundreds of megabytes: the rest comes by the stream
             await asyncio.wait_for(watched.first_look.wait(), FIRST_LOOK_SECONDS)
         return watched.watcher
 
-    def _get(self, place: Place) -> _Watched:
+    def _get(self, place: FolderPlace) -> _Watched:
         found = self._watched.get(place.key)
         if found is None or found[1].done():
             self._drop_one()
@@ -106,7 +106,7 @@ class Hub:
                 raise TooManyStreams
             self._watched.pop(min(idle)[1])[1].cancel()
 
-    async def follow(self, place: Place, since: int) -> AsyncIterator[bytes]:
+    async def follow(self, place: FolderPlace, since: int) -> AsyncIterator[bytes]:
         """Yield server-sent events about one run, for as long as the page listens.
 
         Raises:
@@ -140,7 +140,7 @@ class Hub:
             rows[place.key] = row_of(place, watcher.about, watcher)
         return list(rows.values())
 
-    def _quiet_rows(self) -> tuple[dict[str, Row], list[Place]]:
+    def _quiet_rows(self) -> tuple[dict[str, Row], list[FolderPlace]]:
         """Return the rows as their files say, in order, and the runs whose logs say more."""
         places = self.places.all()
         rows = {place.key: row_of(place, self.abouts.get(place), None) for place in places}

@@ -22,9 +22,9 @@ from samebits.serve.charts import LiveChart, Mark, Series
 from samebits.serve.follow import Follower
 from samebits.serve.history import read_history
 from samebits.serve.load import Cores, RunLoad, TreeLoad
-from samebits.serve.places import Place, State, is_held, state_of
-from samebits.serve.progress import Progress, Stage
-from samebits.serve.samples import Samples
+from samebits.serve.places import FolderPlace, State, is_held, state_of
+from samebits.serve.progress import RunProgress, StageState
+from samebits.serve.samples import WrittenSamples
 from samebits.serve.thinned import Thinned
 
 __all__ = ["Published", "Watcher"]
@@ -60,13 +60,13 @@ class Watcher:
         reading: Whether there is more of the log to read right now.
     """
 
-    def __init__(self, place: Place, abouts: Abouts, cores: Cores) -> None:
+    def __init__(self, place: FolderPlace, abouts: Abouts, cores: Cores) -> None:
         self.place = place
         self._abouts, self._machine = abouts, cores
         self.state: State = state_of(place)
         self.about: About = abouts.get(place)
-        self.progress = Progress()
-        self.samples = Samples()
+        self.progress = RunProgress()
+        self.samples = WrittenSamples()
         self.reading = True
         self.used = clock.seconds()
         self.charts = {
@@ -93,7 +93,7 @@ class Watcher:
             pieces, self.reading = self._logs.read(self.place.events)
             for piece in pieces:
                 if piece is None:
-                    self.progress, self._cores = Progress(), Thinned(1.0)
+                    self.progress, self._cores = RunProgress(), Thinned(1.0)
                 else:
                     self.progress.take(piece)
             self._look_at_load()
@@ -181,7 +181,7 @@ class Watcher:
         found = self.progress.metrics.get("bad_rows")
         return found if found is not None else 0.0
 
-    def _rates(self, stage: Stage | None) -> tuple[str, str]:
+    def _rates(self, stage: StageState | None) -> tuple[str, str]:
         rate = self.progress.rate
         if stage is None or not rate:
             return "–", "–"
@@ -253,7 +253,7 @@ class Watcher:
 class _Logs:
     """The log of a run, and before it the log of its earlier attempts, if it was stopped and went on."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FolderPlace) -> None:
         self._now = Follower(place.events)
         self._earlier = Follower(place.journal / "events.earlier.jsonl")
         self._begun = False
@@ -286,7 +286,7 @@ def _differs(old: Published, new: Published) -> bool:
     )
 
 
-def _stage_text(stage: Stage | None) -> str:
+def _stage_text(stage: StageState | None) -> str:
     if stage is None:
         return "–"
     if not stage.num_shards:

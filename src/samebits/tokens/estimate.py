@@ -22,7 +22,7 @@ from samebits.tokens.layouts.interface import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.training.learn import COMPRESSED_FACTOR
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["SizeEstimate", "estimate"]
 
 SAMPLE_BYTES = 1 << 18
 # A worker holds a cell, its parsed columns, strings and ids at once; measured 7 to 9 times the cell.
@@ -31,7 +31,7 @@ ENCODER_BYTES = 120_000_000  # a byte-pair encoder with a warm cache
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SizeEstimate:
     """What a build will probably take.
 
     Attributes:
@@ -76,7 +76,7 @@ class Estimate:
             )
 
 
-def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> Estimate:
+def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> SizeEstimate:
     """Encode a sample from the start of the input and scale it up."""
     corpus: Corpus = plan.inputs
     text_bytes = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in corpus.sources)
@@ -90,7 +90,7 @@ def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -
     shape = StoreShape(dtype, config.width, state.tokenizer.specials.pad, state.template.has_prompt)
     largest = max((shard.stop - shard.start for shard in plan.shards), default=0)
     encoder = ENCODER_BYTES if isinstance(state.tokenizer, FileTokenizer) else 0
-    return Estimate(
+    return SizeEstimate(
         num_rows,
         num_tokens,
         LAYOUTS[config.layout].num_bytes(num_rows, num_tokens, shape, config.extras),

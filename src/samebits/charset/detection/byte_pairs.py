@@ -14,7 +14,7 @@ from samebits.charset.detection.choices import Choices
 from samebits.charset.detection.default import default_evidence
 from samebits.charset.detection.encodings import prior_bits
 from samebits.charset.detection.model import CharsetModel
-from samebits.charset.detection.readings import DECLARED_BITS, HINT_BITS, MARGIN_BITS, Reading
+from samebits.charset.detection.readings import DECLARED_BITS, HINT_BITS, MARGIN_BITS, ByteReading
 from samebits.kernels.charset.bytescore import score
 
 __all__ = ["BytePairEvidence", "byte_pair_evidence"]
@@ -97,7 +97,7 @@ class BytePairEvidence:
 
     model: CharsetModel
 
-    def rank(self, data: bytes, choices: Choices, declared: str) -> list[Reading]:
+    def rank(self, data: bytes, choices: Choices, declared: str) -> list[ByteReading]:
         """Encodings that strictly decode the data, those with the same text as one reading."""
         tables = _tables(self.model.pairs)
         if not tables.names:
@@ -129,7 +129,7 @@ class BytePairEvidence:
             readable[number] = _decodes(data, tables.codecs[number])
         return readable
 
-    def wide(self, data: bytes, choices: Choices, name: str) -> Reading | None:
+    def wide(self, data: bytes, choices: Choices, name: str) -> ByteReading | None:
         """As the package's own models read it."""
         return default_evidence().wide(data, choices, name)
 
@@ -143,7 +143,7 @@ class BytePairEvidence:
         return min((int(sums[i]), self.model.pairs[i].language) for i in chosen)[1]
 
 
-def _merged(ranked: list[tuple[float, float, str, str, str]], head: bytes) -> list[Reading]:
+def _merged(ranked: list[tuple[float, float, str, str, str]], head: bytes) -> list[ByteReading]:
     """Join encodings that give the same text; far ones are not looked at."""
     groups: dict[str, list[tuple[float, float, str, str]]] = {}
     for bits, prior, name, codec, language in ranked:
@@ -154,7 +154,7 @@ def _merged(ranked: list[tuple[float, float, str, str, str]], head: bytes) -> li
     for members in groups.values():
         # The text is the same under each of these names: say the commonest one.
         names = tuple(name for _, _, name, _ in sorted(members, key=lambda member: member[1]))
-        out.append(Reading(members[0][0], names, members[0][3]))
+        out.append(ByteReading(members[0][0], names, members[0][3]))
     return out
 
 

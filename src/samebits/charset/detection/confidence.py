@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from samebits.charset.detection.readings import Reading
+from samebits.charset.detection.readings import ByteReading
 
 __all__ = ["shares", "utf8_confidence"]
 
@@ -18,10 +18,10 @@ TEMPER = 0.5
 MOST = 0.99
 
 
-def shares(readings: Sequence[Reading], num_bytes: int) -> list[float]:
+def shares(readings: Sequence[ByteReading], num_bytes: int) -> list[float]:
     """Confidence of each reading, the cheapest first.
 
-    >>> shares([Reading(10.0, ("cp1252",), "de"), Reading(90.0, ("cp1250",), "pl")], 40)
+    >>> shares([ByteReading(10.0, ("cp1252",), "de"), ByteReading(90.0, ("cp1250",), "pl")], 40)
     [0.99, 0.0]
     """
     least = readings[0].cost

@@ -17,7 +17,7 @@ from samebits.charset.detection.confidence import shares, utf8_confidence
 from samebits.charset.detection.declared import Declaration, declaration_of
 from samebits.charset.detection.encodings import subset_name, superset_of
 from samebits.charset.detection.marks import by_escapes, by_mark
-from samebits.charset.detection.readings import Evidence, Reading
+from samebits.charset.detection.readings import ByteReading, Evidence
 from samebits.kernels.charset.survey import survey, utf8_counts, without_markup
 
 __all__ = ["detect_with"]
@@ -115,7 +115,9 @@ def _wide(evidence: Evidence, data: bytes, choices: Choices, nuls: int) -> Detec
     return Detection(best.names[0], 0.95, best.language, (candidate,), _PLAIN)
 
 
-def _wide_readings(evidence: Evidence, data: bytes, choices: Choices, names: Sequence[str]) -> list[Reading]:
+def _wide_readings(
+    evidence: Evidence, data: bytes, choices: Choices, names: Sequence[str]
+) -> list[ByteReading]:
     """Readings in these wide encodings that look like text, the cheapest first."""
     found = (evidence.wide(data, choices, name) for name in names)
     most = len(data) * _MOST_BITS_PER_BYTE
@@ -169,7 +171,7 @@ def _num_high(data: bytes) -> int:
     return survey(data)[0] if data else 0
 
 
-def _candidate(reading: Reading, share: float, data: bytes, choices: Choices, declared: str) -> Candidate:
+def _candidate(reading: ByteReading, share: float, data: bytes, choices: Choices, declared: str) -> Candidate:
     names = list(reading.names)
     if declared in names:
         names.remove(declared)

@@ -12,7 +12,7 @@ from samebits.charset.detection.answer import Candidate, Detection
 from samebits.charset.detection.choices import DEFAULT_MAX_BYTES, choices
 from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
-from samebits.charset.detection.stream import Detector as _Detector
+from samebits.charset.detection.stream import DetectorStream
 from samebits.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def detect_all(
     return list(found.candidates)
 
 
-class Detector(_Detector):
+class Detector(DetectorStream):
     """A detector for data that comes in pieces: `feed` it, `close` it, read its `result`.
 
     >>> detector = Detector()

@@ -18,7 +18,7 @@ from samebits.charset.detection.encodings import FAMILIES, Family, prior_bits, s
 from samebits.kernels.charset.doublebytes import walk
 from samebits.kernels.charset.survey import first_high, survey
 
-__all__ = ["CharacterEvidence", "Evidence", "Reading"]
+__all__ = ["ByteReading", "CharacterEvidence", "Evidence"]
 
 NOT_WANTED = 0x7FFFFFFF
 #: Readings this much dearer than the best are not worth a mention: their confidence would be below 0.001.
@@ -45,7 +45,7 @@ _SUPERSETS = frozenset(family.superset for family in FAMILIES)
 _FORMS = {"gb18030": 1, "euc_jis_2004": 2}
 
 
-class Reading(NamedTuple):
+class ByteReading(NamedTuple):
     """One text the bytes may be.
 
     Attributes:
@@ -71,10 +71,10 @@ class _Trial(NamedTuple):
 class Evidence(Protocol):
     """Models of either kind, asked by the same questions."""
 
-    def rank(self, data: bytes, choices: Choices, declared: str) -> list[Reading]:
+    def rank(self, data: bytes, choices: Choices, declared: str) -> list[ByteReading]:
         """Readings by encodings that contain ASCII or EBCDIC, the cheapest first."""
 
-    def wide(self, data: bytes, choices: Choices, name: str) -> Reading | None:
+    def wide(self, data: bytes, choices: Choices, name: str) -> ByteReading | None:
         """The reading by an encoding of two or four bytes a character, if it is one."""
 
     def language(self, text: str, choices: Choices) -> str:
@@ -88,7 +88,7 @@ class CharacterEvidence:
         self.model = model
         self._prepared = lru_cache(maxsize=64)(self._prepare)
 
-    def rank(self, data: bytes, choices: Choices, declared: str) -> list[Reading]:
+    def rank(self, data: bytes, choices: Choices, declared: str) -> list[ByteReading]:
         """Single-byte encodings by pairs of characters, double-byte ones by their characters."""
         trial = self._prepared(choices)
         base, found = self._costed(data, self._near(data, trial), MARGIN_BITS)
@@ -122,7 +122,7 @@ class CharacterEvidence:
         families = tuple(f for f in trial.families if names.intersection((f.superset, *f.subsets)))
         return trial._replace(priors=priors, families=families)
 
-    def _costed(self, data: bytes, trial: _Trial, margin: int) -> tuple[float, list[Reading]]:
+    def _costed(self, data: bytes, trial: _Trial, margin: int) -> tuple[float, list[ByteReading]]:
         """Bits of the plain ASCII part, and the readings that cost at most `margin` bits more than the best."""
         base, ascii_words, rows = self.model.tables.rank(
             data, trial.priors, trial.hints, margin * UNITS_PER_BIT, ASCII_WEIGHT
@@ -139,13 +139,13 @@ class CharacterEvidence:
             )
             if chars and cost <= limit:
                 bits = before + cost / UNITS_PER_BIT + words_bits(runs, ascii_words)
-                found.append(Reading(bits, (family.superset,), family.language))
+                found.append(ByteReading(bits, (family.superset,), family.language))
                 best = min(best, bits)
         return base / UNITS_PER_BIT, [reading for reading in found if reading.cost <= best + margin]
 
     def _with_declared(
-        self, data: bytes, trial: _Trial, base: float, found: list[Reading], declared: str
-    ) -> list[Reading]:
+        self, data: bytes, trial: _Trial, base: float, found: list[ByteReading], declared: str
+    ) -> list[ByteReading]:
         """Favour what the document says, in proportion to what there is to read."""
         names = {declared, superset_of(declared)}
         if not any(names.intersection(reading.names) for reading in found):
@@ -162,14 +162,14 @@ class CharacterEvidence:
             for reading in found
         ]
 
-    def _with_brackets(self, data: bytes, reading: Reading) -> Reading:
+    def _with_brackets(self, data: bytes, reading: ByteReading) -> ByteReading:
         """Pages of mainframes differ in where brackets lie: text has as many open as closed ones."""
         if reading.names[0] not in self.model.mainframe:
             return reading
         text = data.decode(reading.names[0], "replace")
         return reading._replace(cost=reading.cost + BRACKET_BITS * abs(text.count("[") - text.count("]")))
 
-    def wide(self, data: bytes, choices: Choices, name: str) -> Reading | None:
+    def wide(self, data: bytes, choices: Choices, name: str) -> ByteReading | None:
         """Read the beginning as wide characters; the cost is scaled to all of the data."""
         head = data[: 4 * MAX_LANGUAGE_CHARS]
         try:
@@ -183,7 +183,7 @@ class CharacterEvidence:
             return None
         bits = (cost + strange * _STRANGE_BITS) * len(data) / max(1, min(len(data), len(head)))
         bits *= len(text) / chars
-        return Reading(bits + _WIDE_PRIOR[name], (name,), language)
+        return ByteReading(bits + _WIDE_PRIOR[name], (name,), language)
 
     def language(self, text: str, choices: Choices) -> str:
         """Language of text, by its script and its pairs of characters."""
@@ -213,7 +213,7 @@ class CharacterEvidence:
         )
         return _Trial(choices, priors, hints, families)
 
-    def _grouped(self, rows: list[tuple[int, int, int, int]]) -> list[Reading]:
+    def _grouped(self, rows: list[tuple[int, int, int, int]]) -> list[ByteReading]:
         groups: dict[int, list[tuple[int, int, int]]] = {}
         for cost, encoding, language, reading in rows:
             groups.setdefault(reading, []).append((cost, encoding, language))
@@ -221,13 +221,13 @@ class CharacterEvidence:
         for members in groups.values():
             members.sort(key=lambda member: member[0])
             names = tuple(self.model.encodings[encoding] for _, encoding, _ in members)
-            out.append(Reading(members[0][0] / UNITS_PER_BIT, names, self.model.languages[members[0][2]]))
+            out.append(ByteReading(members[0][0] / UNITS_PER_BIT, names, self.model.languages[members[0][2]]))
         return out
 
 
-def _merged(readings: Iterable[Reading]) -> list[Reading]:
+def _merged(readings: Iterable[ByteReading]) -> list[ByteReading]:
     """Readings that go by one name are one: two supersets of it read the data alike."""
-    out: dict[str, Reading] = {}
+    out: dict[str, ByteReading] = {}
     for reading in readings:
         if not reading.names:
             continue
@@ -237,7 +237,7 @@ def _merged(readings: Iterable[Reading]) -> list[Reading]:
     return list(out.values())
 
 
-def _named(reading: Reading, data: bytes, choices: Choices) -> Reading:
+def _named(reading: ByteReading, data: bytes, choices: Choices) -> ByteReading:
     """Put the narrowest name of a double-byte family first, and leave out what the caller does not want."""
     if reading.names[0] not in _SUPERSETS:
         return reading

@@ -12,12 +12,12 @@ from samebits.charset.detection.marks import by_mark
 from samebits.charset.detection.readings import Evidence
 from samebits.errors import ConfigError
 
-__all__ = ["Detector"]
+__all__ = ["DetectorStream"]
 
 _LONGEST_MARK = 4
 
 
-class Detector:
+class DetectorStream:
     """Feed it bytes as they come; it keeps what it needs and answers when closed, or as soon as nothing can change."""
 
     def __init__(self, evidence: Evidence, choices: Choices) -> None:

@@ -16,7 +16,7 @@ from samebits.graph.curriculum.checker import Result, bind_edges
 from samebits.graph.formats.conllu import ConlluError, read_sentences, with_graph
 from samebits.graph.parser.measure import result_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
-from samebits.graph.parser.trained_model import GraphModel, Prediction
+from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 
 __all__ = ["PredictSentences", "describe"]
 
@@ -86,7 +86,7 @@ class PredictSentences:
         }
 
 
-def describe(sample: Sample, prediction: Prediction, model: GraphModel) -> dict[str, Any]:
+def describe(sample: Sample, prediction: GraphPrediction, model: GraphModel) -> dict[str, Any]:
     """Return the record of one prediction; an ill-formed graph says why, never a guessed value."""
     text = "".join(sample.tokens)
     record: dict[str, Any] = {name: sample.about[name] for name in ("id",) if name in sample.about}

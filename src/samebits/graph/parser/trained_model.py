@@ -25,7 +25,7 @@ from samebits.graph.parser.samples import MOST_POSITIONS, Sample
 from samebits.graph.parser.structure import Decoder
 from samebits.lockstep.problem.torch_objective import import_torch
 
-__all__ = ["GraphModel", "Prediction"]
+__all__ = ["GraphModel", "GraphPrediction"]
 
 PREDICT_BATCH = 32
 MOST_WIDTH, MOST_LAYERS = 1 << 14, 64
@@ -33,7 +33,7 @@ STRICTNESS = ("argmax", "tree", "slots")
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class GraphPrediction:
     """A predicted graph and the probability the model gives it; 0 for a text that is empty or too long to read."""
 
     graph: Anchored
@@ -107,19 +107,19 @@ class GraphModel:
             raise ConfigError("the training graphs have no fixed slots", hint="use --decode auto")
         return asked  # type: ignore[return-value]  # one of STRICTNESS
 
-    def predict_texts(self, texts: Sequence[str], *, decode: str = "auto") -> list[Prediction]:
+    def predict_texts(self, texts: Sequence[str], *, decode: str = "auto") -> list[GraphPrediction]:
         """Return a graph for every text, in order."""
         nothing = Anchored((), (), (), ())
         return self.predict([Sample(tuple(text), nothing, {}) for text in texts], decode=decode)
 
-    def predict(self, samples: Sequence[Sample], *, decode: str = "auto") -> list[Prediction]:
+    def predict(self, samples: Sequence[Sample], *, decode: str = "auto") -> list[GraphPrediction]:
         """Return a graph for every example, in order.
 
         Examples are batched by length among those given; the last bits of a probability depend on which were given
         together, so callers that promise equal bits cut their input the same way each time.
         """
         decoder = self.decoder(decode)
-        nothing = Prediction(Anchored((), (), (), ()), 0.0)
+        nothing = GraphPrediction(Anchored((), (), (), ()), 0.0)
         found = [nothing] * len(samples)
         usable = [i for i, sample in enumerate(samples) if 0 < len(sample.tokens) <= MOST_POSITIONS]
         order = order_of(np.array([len(samples[i].tokens) for i in usable], np.int64))
@@ -129,7 +129,7 @@ class GraphModel:
                 found[i] = prediction
         return found
 
-    def _batch(self, samples: Sequence[Sample], decoder: Decoder) -> list[Prediction]:
+    def _batch(self, samples: Sequence[Sample], decoder: Decoder) -> list[GraphPrediction]:
         torch = import_torch("a graph model", extra="graph")
         batch = collate([encode(sample, self.lexicon) for sample in samples], norm=1.0)
         tensors = {
@@ -147,12 +147,12 @@ class GraphModel:
             n = len(sample.tokens)
             scores = Scores(nodes[i, :n], heads[i, :n, : n + 1], arcs[i, :n])
             graph, log = decode_nodes(scores, self.lexicon, decoder)
-            out.append(Prediction(graph, math.exp(log)))
+            out.append(GraphPrediction(graph, math.exp(log)))
         return out
 
     def _words(
         self, samples: Sequence[Sample], states: Any, heads: NDArray[np.float64], decoder: Decoder
-    ) -> list[Prediction]:
+    ) -> list[GraphPrediction]:
         """Choose heads first, then the label of each chosen arc."""
         torch = import_torch("a graph model", extra="graph")
         chosen = np.zeros(heads.shape[:2], np.int64)
@@ -177,7 +177,7 @@ class GraphModel:
                     ROOT_ARC if head == 0 else name for head, name in zip(above.tolist(), names, strict=True)
                 ),
             )
-            out.append(Prediction(graph, math.exp(log)))
+            out.append(GraphPrediction(graph, math.exp(log)))
         return out
 
 

@@ -30,7 +30,8 @@ from samebits.langid.config import MOST_POINTS
 from samebits.langid.constants import NUM_GROUPS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, powers_of_two
 from samebits.langid.model.language_names import allowed_languages, with_script
-from samebits.langid.model.model_files import ModelFiles, read_model, save_model
+from samebits.langid.model.model_files import ModelFiles, save_model
+from samebits.langid.model.model_reading import read_model
 from samebits.langid.model.ranking import Contribution, Ranker, column_of
 from samebits.langid.model.spans import Span, spans_of
 from samebits.langid.tables import load_tables, script_number

@@ -20,7 +20,7 @@ from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, le
 from samebits.langid.training.backoff import sample_rows, take_rows, with_labels
 from samebits.langid.training.gather import Rows
 from samebits.langid.training.ledger import Ledger
-from samebits.langid.training.ngram_counts import NgramCounts, Vocabulary, count, select
+from samebits.langid.training.ngram_counts import NgramCounts, NgramVocabulary, count, select
 from samebits.langid.training.noise_words import NO_LANGUAGE, noise_words
 from samebits.langid.training.pruning import bucket_count, choose
 from samebits.langid.training.report import make_report
@@ -81,11 +81,11 @@ def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     return CompactResult(files, rows.num_words, [{"cycle": 1, **samples, **report}])
 
 
-def with_noise(rows: Rows, counted: WordCounts) -> tuple[list[str], Vocabulary]:
+def with_noise(rows: Rows, counted: WordCounts) -> tuple[list[str], NgramVocabulary]:
     """Add the class of texts in no language, unless the rows have one; its name sorts last or is put in its place."""
     languages = list(rows.languages)
     if NO_LANGUAGE in languages:
-        return languages, Vocabulary(rows.words, rows.word_stops, counted, len(languages))
+        return languages, NgramVocabulary(rows.words, rows.word_stops, counted, len(languages))
     noise = [word.encode() for word in noise_words()]
     ends = np.cumsum([len(word) for word in noise], dtype=np.int64)
     last = int(rows.word_stops[-1]) if len(rows.word_stops) else 0
@@ -96,12 +96,12 @@ def with_noise(rows: Rows, counted: WordCounts) -> tuple[list[str], Vocabulary]:
         np.append(counted.counts, np.ones(len(noise), np.uint32)),
     )
     words = np.append(rows.words, np.frombuffer(b"".join(noise), np.uint8))
-    return [*languages, NO_LANGUAGE], Vocabulary(
+    return [*languages, NO_LANGUAGE], NgramVocabulary(
         words, np.append(rows.word_stops, last + ends), merged, len(languages) + 1
     )
 
 
-def derive(engine: Engine, languages: list[str], words: Vocabulary, megabytes: int) -> CompactFiles:
+def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabytes: int) -> CompactFiles:
     """Make a model of at most so many megabytes from word counts.
 
     Raises:
@@ -118,7 +118,7 @@ def derive(engine: Engine, languages: list[str], words: Vocabulary, megabytes: i
 
 
 def _packed(
-    languages: list[str], words: Vocabulary, counted: NgramCounts, smoothed: Smoothed
+    languages: list[str], words: NgramVocabulary, counted: NgramCounts, smoothed: Smoothed
 ) -> CompactFiles:
     levels = levels_of(smoothed.values.astype(np.int64) >> SHIFT)
     buckets, stream = pack(
@@ -129,7 +129,7 @@ def _packed(
     )
 
 
-def _biases(words: Vocabulary) -> NDArray[np.int32]:
+def _biases(words: NgramVocabulary) -> NDArray[np.int32]:
     """A language with more text is written by more people: odds before anything is read."""
     sizes = np.diff(words.word_stops, prepend=0)
     per_entry = np.repeat(sizes, np.diff(words.counted.stops, prepend=0)) * words.counted.counts

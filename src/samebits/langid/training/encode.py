@@ -16,7 +16,7 @@ from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.sources import LabelledBlock, Sources, iter_labelled
 from samebits.langid.tables import load_tables, script_number
 
-__all__ = ["EncodeShard"]
+__all__ = ["EncodeRows"]
 
 NARROW_WORDS = 1 << 16
 
@@ -24,7 +24,7 @@ Part = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class EncodeShard:
+class EncodeRows:
     """The task: read, split, clean, cut into words, number the words; see ``Part`` keys in ``gather``."""
 
     config: LangidConfig

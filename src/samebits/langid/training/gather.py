@@ -20,7 +20,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.langid.words import Vocabulary
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.encode import EncodeShard
+from samebits.langid.training.encode import EncodeRows
 from samebits.langid.training.spill import TokenSpill
 
 __all__ = ["Rows", "gather"]
@@ -150,7 +150,7 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
         folder = _Folder(spill)
         lines_before: dict[int, int] = {}
         for shard, part in engine.map_ordered(
-            "encode", EncodeShard(config), plan.shards, state=plan.inputs, unit="bytes"
+            "encode", EncodeRows(config), plan.shards, state=plan.inputs, unit="bytes"
         ):
             if shard.index == 0:
                 in_part = sum(len(block["tokens"]) for block in part["blocks"])

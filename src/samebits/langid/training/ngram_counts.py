@@ -14,13 +14,13 @@ from samebits.core.store import NoStore
 from samebits.kernels.langid.ngrams import count_ngrams, link_ngrams
 from samebits.langid.training.tasks import WordCounts
 
-__all__ = ["NgramCounts", "Vocabulary", "count", "link", "select"]
+__all__ = ["NgramCounts", "NgramVocabulary", "count", "link", "select"]
 
 PARTS = 32  # of the key space; a part of a 200-language corpus takes about 100 MB while it is counted
 LEAST = 2  # a pair of feature and language counted less often is left out
 
 
-class Vocabulary(NamedTuple):
+class NgramVocabulary(NamedTuple):
     """All words, and how often each language has each."""
 
     words: NDArray[np.uint8]
@@ -84,7 +84,7 @@ class CountPart:
         return [keys[order], where[order], languages[order].astype(np.uint8), counts[order]]
 
 
-def count(engine: Engine, words: Vocabulary) -> NgramCounts:
+def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
     """Count all features.
 
     A word's n-grams count as the square root of how often it occurs: a frequent word says little more about a language's
@@ -108,7 +108,7 @@ def count(engine: Engine, words: Vocabulary) -> NgramCounts:
 
 
 def link(
-    words: Vocabulary,
+    words: NgramVocabulary,
     keys: NDArray[np.uint64],
     where: NDArray[np.uint64],
     stops: NDArray[np.int64],
@@ -122,7 +122,7 @@ def link(
     return NgramCounts(keys, where, stops, languages, counts, groups, ends, contexts, shorter)
 
 
-def select(words: Vocabulary, counted: NgramCounts, keep: NDArray[np.bool_]) -> NgramCounts:
+def select(words: NgramVocabulary, counted: NgramCounts, keep: NDArray[np.bool_]) -> NgramCounts:
     """Keep some entries; features without any go."""
     sizes = np.add.reduceat(keep, counted.stops - counted.sizes, dtype=np.int64)
     left = sizes > 0

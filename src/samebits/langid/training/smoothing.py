@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from samebits.kernels.langid.features import log2_fixed
 from samebits.kernels.langid.ngrams import sum_words
 from samebits.langid.model.features import powers_of_two
-from samebits.langid.training.ngram_counts import NgramCounts, Vocabulary
+from samebits.langid.training.ngram_counts import NgramCounts, NgramVocabulary
 
 __all__ = ["NUM_GROUPS", "WORD", "Smoothed", "logs", "smooth"]
 
@@ -47,7 +47,7 @@ def logs(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return log2_fixed(np.maximum(numbers, 1).astype(np.uint64))
 
 
-def smooth(words: Vocabulary, counted: NgramCounts) -> Smoothed:
+def smooth(words: NgramVocabulary, counted: NgramCounts) -> Smoothed:
     """Derive the values from the counts that are left."""
     num = words.num_languages
     counts, groups = counted.counts.astype(np.int64), counted.per_entry(counted.groups)
@@ -101,7 +101,7 @@ def _values(
 
 
 def _with_words(
-    words: Vocabulary,
+    words: NgramVocabulary,
     counted: NgramCounts,
     groups: NDArray[np.uint8],
     gains: NDArray[np.int64],

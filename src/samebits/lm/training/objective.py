@@ -18,7 +18,7 @@ from samebits.arithmetic.functions import normal
 from samebits.arithmetic.selftest import check_machine
 from samebits.lm.model.arch import Architecture
 from samebits.lm.model.definition import record
-from samebits.lm.run_settings import Recipe
+from samebits.lm.run_settings import RunSettings
 from samebits.lm.text.sources import TokenSource
 from samebits.lm.training.batches import VAL_ROWS, Batches
 from samebits.lm.training.samples import Samples
@@ -59,7 +59,7 @@ class LmObjective:
     """
 
     def __init__(
-        self, recipe: Recipe, source: TokenSource, *, cache: str = "", samples: Samples | None = None
+        self, recipe: RunSettings, source: TokenSource, *, cache: str = "", samples: Samples | None = None
     ) -> None:
         self.recipe, self.source, self.cache, self.samples = recipe, source, cache, samples
         self._step = 0

@@ -22,7 +22,7 @@ import torch
 
 from samebits.lm.exchange import portable_model
 from samebits.lm.model.arch import Architecture
-from samebits.lm.run_settings import Recipe
+from samebits.lm.run_settings import RunSettings
 from samebits.lockstep.problem.objective import Floats
 
 __all__ = ["Loss", "TorchGradient", "autograd_loss", "try_to_compile"]
@@ -40,7 +40,7 @@ class TorchGradient:
         cache: Folder for compiled code, of this run alone; without one every worker has its own.
     """
 
-    def __init__(self, recipe: Recipe, params: Mapping[str, Floats], cache: str) -> None:
+    def __init__(self, recipe: RunSettings, params: Mapping[str, Floats], cache: str) -> None:
         torch.set_num_threads(1)
         self.recipe, self.cache = recipe, cache
         self._params = {name: torch.from_numpy(value) for name, value in params.items()}

@@ -17,13 +17,13 @@ from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, Layout
 from samebits.lockstep.worker.optimizers.share import share_of
 
-__all__ = ["Moves", "Piece", "roots_of"]
+__all__ = ["Moves", "Transfer", "roots_of"]
 
 MOMENTS = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Transfer:
     """Elements ``[start, stop)`` of an array of the state, counted as if it had one axis."""
 
     array: str
@@ -47,7 +47,7 @@ class Moves:
     def __init__(self, config: FitConfig, layout: Layout, sizes: Sizes) -> None:
         self._config, self._layout, self._sizes = config, layout, sizes
 
-    def pieces(self, what: Share, sender: int, receiver: int) -> list[Piece]:
+    def pieces(self, what: Share, sender: int, receiver: int) -> list[Transfer]:
         """Return what one rank sends another at a meeting, in the order it is sent."""
         found = {
             Share.START: self._start,
@@ -70,39 +70,39 @@ class Moves:
         yield from ((start, stop) for start, stop, _ in share.slices)
         yield from ((offset, offset + rows * columns) for offset, rows, columns in share.matrices)
 
-    def _start(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _start(self, sender: int, receiver: int) -> Iterator[Transfer]:
         if sender == 0:
-            yield from (Piece(name, 0, self._layout.size) for name in ("params", *MOMENTS))
+            yield from (Transfer(name, 0, self._layout.size) for name in ("params", *MOMENTS))
 
-    def _gradients(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _gradients(self, sender: int, receiver: int) -> Iterator[Transfer]:
         start, stop = self._slice(receiver)
         for root in roots_of(sender, self._sizes.workers, self._sizes.shards):
             row = root * self._layout.size
-            yield Piece("rows", row + start, row + stop)
+            yield Transfer("rows", row + start, row + stop)
         yield from self._shards(sender, receiver)
-        yield Piece("control", 1 + sender, 2 + sender)
+        yield Transfer("control", 1 + sender, 2 + sender)
 
-    def _norms(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _norms(self, sender: int, receiver: int) -> Iterator[Transfer]:
         start, stop = self._slice(sender)
-        yield Piece("squares", start // CHUNK, stop // CHUNK)
+        yield Transfer("squares", start // CHUNK, stop // CHUNK)
         for first, last in self._updated(receiver):  # slices are cut by group there, and matrices are whole
-            yield Piece("rows", max(start, first), min(stop, last))
+            yield Transfer("rows", max(start, first), min(stop, last))
 
-    def _parameters(self, sender: int, receiver: int) -> Iterator[Piece]:
-        yield from (Piece("params", start, stop) for start, stop in self._updated(sender))
+    def _parameters(self, sender: int, receiver: int) -> Iterator[Transfer]:
+        yield from (Transfer("params", start, stop) for start, stop in self._updated(sender))
 
-    def _validation(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _validation(self, sender: int, receiver: int) -> Iterator[Transfer]:
         shards = validation_of(sender, self._sizes.workers, self._sizes.validation_shards)
-        yield from (Piece(name, shards.start, shards.stop) for name in ("sums", "weights"))
+        yield from (Transfer(name, shards.start, shards.stop) for name in ("sums", "weights"))
 
-    def _shards(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _shards(self, sender: int, receiver: int) -> Iterator[Transfer]:
         shards = shards_of(sender, self._sizes.workers, self._sizes.shards)
-        yield from (Piece(name, shards.start, shards.stop) for name in ("losses", "flags"))
+        yield from (Transfer(name, shards.start, shards.stop) for name in ("losses", "flags"))
 
-    def _checkpoint(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _checkpoint(self, sender: int, receiver: int) -> Iterator[Transfer]:
         if receiver == 0:
             yield from self._end(sender, receiver)
 
-    def _end(self, sender: int, receiver: int) -> Iterator[Piece]:
+    def _end(self, sender: int, receiver: int) -> Iterator[Transfer]:
         for start, stop in self._updated(sender):
-            yield from (Piece(name, start, stop) for name in MOMENTS)
+            yield from (Transfer(name, start, stop) for name in MOMENTS)

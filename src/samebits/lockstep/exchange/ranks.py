@@ -25,7 +25,7 @@ from samebits.errors import (
     from_plain,
     to_plain,
 )
-from samebits.lockstep.exchange.exchange_plan import Moves, Piece
+from samebits.lockstep.exchange.exchange_plan import Moves, Transfer
 from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.exchange.notices import Board, Note, distributed, open_board
 from samebits.lockstep.exchange.rendezvous import Elsewhere, Share
@@ -33,10 +33,10 @@ from samebits.lockstep.exchange.tree import Split, shards_of, split
 from samebits.lockstep.parent.checkpoints import Checkpoint
 from samebits.lockstep.parent.lost import AGAIN, lost_worker
 from samebits.lockstep.problem.optional_methods import identity_of
-from samebits.lockstep.problem.schedule import Progress
+from samebits.lockstep.problem.schedule import ScheduleState
 from samebits.lockstep.worker.assignment import Order
 from samebits.lockstep.worker.environment import environment_of
-from samebits.lockstep.worker.messages import Failed
+from samebits.lockstep.worker.messages import WorkerFailed
 
 __all__ = ["ClusterMeeting"]
 
@@ -95,7 +95,7 @@ class ClusterMeeting:
         *,
         stall_timeout: float,
         at_step: Callable[[], int],
-        lost: Callable[[Failed], None],
+        lost: Callable[[WorkerFailed], None],
     ) -> None:
         self._prefix, self._rank, self._world = prefix, rank, world
         self._state, self._limit = state, stall_timeout
@@ -159,7 +159,7 @@ class ClusterMeeting:
             )
         self._exchange(*self._routes[what])
 
-    def _views(self, pieces: Sequence[Piece]) -> list[Bytes]:
+    def _views(self, pieces: Sequence[Transfer]) -> list[Bytes]:
         return [
             getattr(self._state, piece.array).reshape(-1)[piece.start : piece.stop].view(np.uint8)
             for piece in pieces
@@ -204,12 +204,12 @@ class ClusterMeeting:
         self._exchange(outgoing, {peer: _Parcel([found[peer]]) for peer in self._others})
         return [item.tobytes() for item in found]
 
-    def gather(self, failure: Failed | None) -> list[Failed]:
+    def gather(self, failure: WorkerFailed | None) -> list[WorkerFailed]:
         """Return everybody's failures: each rank has a parent of its own, and all of them report the same one."""
         found = self._spread(encode(_plain(failure)) if failure is not None else b"")
         return [_failed(decode(item)) for item in found if item]
 
-    def fail(self, failure: Failed) -> None:
+    def fail(self, failure: WorkerFailed) -> None:
         """Say why this rank does not go on."""
         if self._board is not None:
             self._board.post({"failed": _plain(failure)})
@@ -236,13 +236,13 @@ class ClusterMeeting:
     def _report(self, note: Note) -> None:
         self._lost(self._failure(note))
 
-    def _failure(self, note: Note) -> Failed:
+    def _failure(self, note: Note) -> WorkerFailed:
         """Return what a word on the board stands for."""
         if "failed" in note:
             return _failed(note["failed"])
         rank, step = int(note["rank"]), int(note.get("step", self._at_step()))
         error = self._lost_rank(rank, step, str(note["reason"]))
-        return Failed(rank, step, -1, error.message, "", error)
+        return WorkerFailed(rank, step, -1, error.message, "", error)
 
     def _lost_rank(self, rank: int, step: int, reason: str) -> SamebitsError:
         if rank < 0:
@@ -303,11 +303,11 @@ def _begun(order: Order, first: Mapping[str, Any]) -> Order:
         found=found,
         start=found.step,
         fresh=False,
-        progress=Progress.from_fields(found.head["progress"]),
+        progress=ScheduleState.from_fields(found.head["progress"]),
     )
 
 
-def _plain(failure: Failed) -> dict[str, Any]:
+def _plain(failure: WorkerFailed) -> dict[str, Any]:
     fields = {**asdict(replace(failure, error=None)), "error": None}
     if failure.error is not None:
         fields["error"] = to_plain(failure.error)
@@ -318,6 +318,6 @@ def _plain(failure: Failed) -> dict[str, Any]:
     return fields
 
 
-def _failed(fields: Mapping[str, Any]) -> Failed:
+def _failed(fields: Mapping[str, Any]) -> WorkerFailed:
     error = from_plain(fields["error"]) if fields["error"] else None
-    return Failed(**{**fields, "error": error})
+    return WorkerFailed(**{**fields, "error": error})

@@ -17,7 +17,7 @@ from samebits.lockstep.exchange.barrier import Barrier
 from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.exchange.tree import Split, merges, shards_of
 from samebits.lockstep.worker.assignment import Order
-from samebits.lockstep.worker.messages import Failed
+from samebits.lockstep.worker.messages import WorkerFailed
 
 __all__ = ["Elsewhere", "Meeting", "Share", "SharedMeeting"]
 
@@ -39,7 +39,7 @@ class Share(Enum):
 class Elsewhere(Exception):
     """This worker cannot go on because of what happened in another rank."""
 
-    def __init__(self, failed: Failed) -> None:
+    def __init__(self, failed: WorkerFailed) -> None:
         super().__init__(failed.summary)
         self.failed = failed
 
@@ -67,11 +67,11 @@ class Meeting(Protocol):
         """Return every worker's value, in the order of workers."""
         ...
 
-    def gather(self, failure: Failed | None) -> list[Failed]:
+    def gather(self, failure: WorkerFailed | None) -> list[WorkerFailed]:
         """Return the failures that this worker has to report to its parent."""
         ...
 
-    def fail(self, failure: Failed) -> None:
+    def fail(self, failure: WorkerFailed) -> None:
         """Tell the others why this worker does not come any more, where its parent cannot."""
         ...
 
@@ -127,11 +127,11 @@ class SharedMeeting:
         flags[self._worker] = 0
         return found
 
-    def gather(self, failure: Failed | None) -> list[Failed]:
+    def gather(self, failure: WorkerFailed | None) -> list[WorkerFailed]:
         """Return the own one: the others tell the same parent theirs."""
         return [failure] if failure is not None else []
 
-    def fail(self, failure: Failed) -> None:
+    def fail(self, failure: WorkerFailed) -> None:
         """Do nothing: the parent ends the others."""
 
     def look(self) -> None:

@@ -31,11 +31,10 @@ from samebits.lockstep.parent.resume import Identity, check_environment
 from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.objective import Objective
 from samebits.lockstep.problem.optional_methods import units_of
-from samebits.lockstep.problem.schedule import Progress
+from samebits.lockstep.problem.schedule import ScheduleState
 from samebits.lockstep.worker.assignment import GO_ON, SAVE, STOP, Order
 from samebits.lockstep.worker.messages import (
     Began,
-    Failed,
     Finished,
     Holding,
     Message,
@@ -43,6 +42,7 @@ from samebits.lockstep.worker.messages import (
     Ready,
     Stepped,
     ValidatedAt,
+    WorkerFailed,
 )
 
 __all__ = ["Attempt", "Run", "digest_of_state"]
@@ -98,14 +98,14 @@ class Attempt:
         self._interrupts = 0
         self._began = False
         self._leave_at = math.inf
-        self._failures: list[Failed] = []
+        self._failures: list[WorkerFailed] = []
         self._ended = False
         self._heard_at = self._saved_at = clock.seconds()
 
     def _go_on_from(self, found: Checkpoint | None) -> None:
         self.found = found
         self.history = History.from_tensors(found.tensors) if found else History()
-        self.progress = Progress.from_fields(found.head["progress"]) if found else Progress()
+        self.progress = ScheduleState.from_fields(found.head["progress"]) if found else ScheduleState()
         self.steps_done = found.step if found else 0
         self.exact = bool(found.head["exact"]) if found else True
         self.compute: str = found.head["compute"] if found else ""
@@ -344,7 +344,7 @@ def _not_finite(message: NonFinite) -> NotFinite:
     )
 
 
-def _error_of(failed: Failed) -> SamebitsError:
+def _error_of(failed: WorkerFailed) -> SamebitsError:
     if failed.error is not None:
         return failed.error
     where = (

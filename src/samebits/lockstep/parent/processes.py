@@ -29,7 +29,7 @@ from samebits.lockstep.exchange.memory import State, create_memory, map_memory
 from samebits.lockstep.exchange.tree import shards_of
 from samebits.lockstep.parent.lost import lost_worker
 from samebits.lockstep.worker.assignment import Order, Wiring
-from samebits.lockstep.worker.messages import Failed, Finished, Message
+from samebits.lockstep.worker.messages import Finished, Message, WorkerFailed
 from samebits.machine.thread_caps import THREAD_CAPS
 
 __all__ = ["Crew"]
@@ -146,7 +146,7 @@ class Crew:
         except (EOFError, OSError):
             self._ended(member)
             return
-        if isinstance(message, Finished | Failed):
+        if isinstance(message, Finished | WorkerFailed):
             member.finished = True
         yield message
 

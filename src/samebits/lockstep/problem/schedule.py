@@ -12,7 +12,7 @@ from typing import Any
 from samebits.arithmetic.functions import cos
 from samebits.lockstep.problem.config import FitConfig
 
-__all__ = ["Progress", "after_validation", "rate", "same_rates"]
+__all__ = ["ScheduleState", "after_validation", "rate", "same_rates"]
 
 
 def rate(config: FitConfig, step: int) -> float:
@@ -41,7 +41,7 @@ def same_rates(old: FitConfig, new: FitConfig, steps_done: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ScheduleState:
     """What the validations so far decided; part of a checkpoint.
 
     Attributes:
@@ -63,7 +63,7 @@ class Progress:
         return {**asdict(self), "factor": self.factor.hex(), "best": self.best.hex()}
 
     @classmethod
-    def from_fields(cls, fields: dict[str, Any]) -> Progress:
+    def from_fields(cls, fields: dict[str, Any]) -> ScheduleState:
         """Read what ``fields`` wrote."""
         return cls(
             **{
@@ -74,7 +74,7 @@ class Progress:
         )
 
 
-def after_validation(config: FitConfig, progress: Progress, loss: float) -> Progress:
+def after_validation(config: FitConfig, progress: ScheduleState, loss: float) -> ScheduleState:
     """Return what a validation loss decides."""
     if loss < progress.best:
         return replace(progress, best=loss, flat=0, stale=0)

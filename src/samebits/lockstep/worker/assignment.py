@@ -9,7 +9,7 @@ from samebits.lockstep.parent.checkpoints import Checkpoint
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import Layout
 from samebits.lockstep.problem.objective import Objective
-from samebits.lockstep.problem.schedule import Progress
+from samebits.lockstep.problem.schedule import ScheduleState
 
 __all__ = ["GO_ON", "SAVE", "STOP", "Order", "Wiring"]
 
@@ -39,7 +39,7 @@ class Order:
     sizes: Sizes
     start: int
     fresh: bool
-    progress: Progress
+    progress: ScheduleState
     last: int
     save_every: tuple[int, ...]
     found: Checkpoint | None = None

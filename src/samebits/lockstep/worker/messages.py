@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from samebits.errors import SamebitsError
 from samebits.lockstep.parent.checkpoints import Checkpoint
-from samebits.lockstep.problem.schedule import Progress
+from samebits.lockstep.problem.schedule import ScheduleState
 
 __all__ = [
     "Began",
-    "Failed",
     "Finished",
     "Holding",
     "Message",
@@ -21,6 +20,7 @@ __all__ = [
     "Ready",
     "Stepped",
     "ValidatedAt",
+    "WorkerFailed",
 ]
 
 
@@ -65,7 +65,7 @@ class Holding:
     """The state after ``step`` steps stays as it is until the parent opens the gate."""
 
     step: int
-    progress: Progress
+    progress: ScheduleState
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class NonFinite:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class WorkerFailed:
     """Something raised; ``shard`` is -1 outside of a shard. ``error`` is set for errors raised on purpose."""
 
     worker: int
@@ -95,8 +95,8 @@ class Finished:
 
     worker: int
     step: int
-    progress: Progress
+    progress: ScheduleState
     peak_bytes: int
 
 
-Message = Began | Ready | Stepped | ValidatedAt | Holding | NonFinite | Failed | Finished
+Message = Began | Ready | Stepped | ValidatedAt | Holding | NonFinite | WorkerFailed | Finished

@@ -34,7 +34,6 @@ from samebits.lockstep.worker.assignment import GO_ON, SAVE, STOP, Order, Wiring
 from samebits.lockstep.worker.environment import environment_of
 from samebits.lockstep.worker.messages import (
     Began,
-    Failed,
     Finished,
     Holding,
     Message,
@@ -42,6 +41,7 @@ from samebits.lockstep.worker.messages import (
     Ready,
     Stepped,
     ValidatedAt,
+    WorkerFailed,
 )
 from samebits.lockstep.worker.probe import probe
 from samebits.lockstep.worker.step import Outcome, Stepper
@@ -89,7 +89,7 @@ def _read_order(descriptor: int) -> Order:
     return order
 
 
-def _failure(error: BaseException, number: int, worker: _Worker | None) -> Failed:
+def _failure(error: BaseException, number: int, worker: _Worker | None) -> WorkerFailed:
     if isinstance(error, Elsewhere):
         return error.failed
     trace = "".join(traceback.format_exception(error))
@@ -99,7 +99,7 @@ def _failure(error: BaseException, number: int, worker: _Worker | None) -> Faile
         summary = f"{type(error).__name__}, which has no text"
     step, shard = (worker.step, worker.stepper.at_shard) if worker else (-1, -1)
     ours = error if isinstance(error, SamebitsError) else None
-    return Failed(number, step, shard, summary, trace, ours)
+    return WorkerFailed(number, step, shard, summary, trace, ours)
 
 
 class _Pulse:
@@ -175,7 +175,7 @@ class _Worker:
             lost=self.end_at_once,
         )
 
-    def end_at_once(self, failure: Failed) -> None:
+    def end_at_once(self, failure: WorkerFailed) -> None:
         """Report what a thread has noticed, while the worker itself may wait for a rank that never comes."""
         if self.speaking.acquire(timeout=LAST_WORD_SECONDS):
             self.pipe.send(failure)
@@ -285,7 +285,7 @@ class _Worker:
         self.hold_if_due(wanted)
         return wanted != STOP
 
-    def try_compute(self, step: int) -> Failed | None:
+    def try_compute(self, step: int) -> WorkerFailed | None:
         """Compute own shards; a shard that raises is flagged, so that all workers stop at the same meeting."""
         try:
             self.stepper.compute(step)
@@ -295,7 +295,7 @@ class _Worker:
             return failure
         return None
 
-    def stop_after_failure(self, failure: Failed | None) -> None:
+    def stop_after_failure(self, failure: WorkerFailed | None) -> None:
         """End together: each worker that failed says so, and the parent reports the lowest shard."""
         if self.state.flags[: self.config.shards].any():
             for found in self.meeting.gather(failure):

@@ -20,12 +20,12 @@ from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 
-__all__ = ["ENCODERS", "REFERENCE", "Choice", "choose_encoder", "make_encoder"]
+__all__ = ["ENCODERS", "REFERENCE", "EncoderChoice", "choose_encoder", "make_encoder"]
 
 REFERENCE = "tokenizers"
 
 
-class Entry(NamedTuple):
+class EncoderEntry(NamedTuple):
     """One encoder.
 
     Attributes:
@@ -39,15 +39,17 @@ class Entry(NamedTuple):
     make: Callable[[bytes, SpecialTokens], Encoder]
 
 
-ENCODERS: dict[str, Entry] = {
-    "gigatoken": Entry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
-    "fastokens": Entry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
-    "remembered words": Entry("samebits", remembered_words.why_not, remembered_words.RememberingEncoder),
-    REFERENCE: Entry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder),
+ENCODERS: dict[str, EncoderEntry] = {
+    "gigatoken": EncoderEntry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
+    "fastokens": EncoderEntry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
+    "remembered words": EncoderEntry(
+        "samebits", remembered_words.why_not, remembered_words.RememberingEncoder
+    ),
+    REFERENCE: EncoderEntry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder),
 }
 
 
-class Choice(NamedTuple):
+class EncoderChoice(NamedTuple):
     """The encoder for a file, the sentence that explains it, and the live object if a probe made one."""
 
     name: str
@@ -60,7 +62,7 @@ def make_encoder(name: str, document: bytes, special_tokens: SpecialTokens) -> E
     return ENCODERS[name].make(document, special_tokens)
 
 
-def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> Choice:
+def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> EncoderChoice:
     """Return the fastest encoder that gives the ids of ``tokenizers`` for a tokenizer.json."""
     parsed: dict[str, Any] | None = None
     reasons: list[str] = []
@@ -68,7 +70,7 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> C
         try:
             key = probe_key(document, entry.package, special_tokens)
             if was_equal(key):
-                return Choice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
+                return EncoderChoice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
             parsed = parsed or msgspec.json.decode(document)
             reason = entry.why_not(parsed, special_tokens)
             if not reason:
@@ -80,20 +82,20 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> C
         except (ImportError, MissingExtra, RuntimeError, ValueError) as error:
             reason = f"cannot be used ({error})"
         reasons.append(f"{name}: {reason}")
-    return Choice(REFERENCE, f"{REFERENCE}: not " + "; not ".join(reasons[:-1] or reasons))
+    return EncoderChoice(REFERENCE, f"{REFERENCE}: not " + "; not ".join(reasons[:-1] or reasons))
 
 
-def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> Choice:
+def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> EncoderChoice:
     """Compare an encoder with the reference; without a live object when they differ."""
     if name == REFERENCE:
-        return Choice(name, "")
+        return EncoderChoice(name, "")
     texts = column_of(probe_texts(tokens=_special_texts(document) if special_tokens == "ids" else ()))
     encoder = make_encoder(name, document, special_tokens)
     ours = encoder.encode_texts(texts)
     theirs = ReferenceEncoder(document, special_tokens).encode_texts(texts)
     if not (np.array_equal(ours[0], theirs[0]) and np.array_equal(ours[1], theirs[1])):
-        return Choice(name, f"gave other ids on {len(texts)} probe texts")
-    return Choice(
+        return EncoderChoice(name, f"gave other ids on {len(texts)} probe texts")
+    return EncoderChoice(
         name, f"{name}: on the allow-list; equal to tokenizers on {len(texts)} probe texts", encoder
     )
 

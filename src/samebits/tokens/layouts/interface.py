@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from samebits.data.token_store import TokenStore
 from samebits.tokens.layouts.npy_stream import NpyStream
 
-__all__ = ["Batch", "Extras", "Layout", "PathOf", "RowWriter", "StoreShape", "close_all"]
+__all__ = ["Batch", "Extras", "PathOf", "RowWriter", "StoreLayout", "StoreShape", "close_all"]
 
 PathOf = Callable[[str], Path]
 
@@ -69,7 +69,7 @@ class Extras:
     materialize: bool = False
 
 
-class Layout(NamedTuple):
+class StoreLayout(NamedTuple):
     """One layout; see ``table``.
 
     Attributes:

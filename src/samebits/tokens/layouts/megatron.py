@@ -1,6 +1,6 @@
 """The index that Megatron-LM's readers want beside a ``.bin`` file.
 
-Layout, all little-endian: ``MMIDIDX`` and two zero bytes; uint64 version 1; uint8 code of the id type; uint64 number of
+StoreLayout, all little-endian: ``MMIDIDX`` and two zero bytes; uint64 version 1; uint8 code of the id type; uint64 number of
 sequences; uint64 length of the document index; then int32 tokens of each sequence, int64 byte offset of each
 sequence, int64 document index (here one sequence is one document). There is no code for uint32: ids stay below
 2**31, so their bytes are those of int32.

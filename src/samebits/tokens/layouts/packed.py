@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.token_store import TokenStore
-from samebits.tokens.layouts.interface import Batch, Extras, Layout, PathOf, StoreShape, close_all
+from samebits.tokens.layouts.interface import Batch, Extras, PathOf, StoreLayout, StoreShape, close_all
 from samebits.tokens.layouts.megatron import write_index
 from samebits.tokens.layouts.npy_stream import NpyStream
 
@@ -69,4 +69,4 @@ def _stored_ids(store: TokenStore, start: int, stop: int) -> NDArray[Any]:
     return np.array(store.tokens[int(store.offsets[start]) : int(store.offsets[stop])])
 
 
-PACKED = Layout(None, 0, ("export",), PackedWriter, _extras, _num_bytes, _stored_ids)
+PACKED = StoreLayout(None, 0, ("export",), PackedWriter, _extras, _num_bytes, _stored_ids)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from samebits.data.token_store import TokenStore
 from samebits.kernels.tokens.rows import place_rows
-from samebits.tokens.layouts.interface import Batch, Extras, Layout, PathOf, StoreShape, close_all
+from samebits.tokens.layouts.interface import Batch, Extras, PathOf, StoreLayout, StoreShape, close_all
 from samebits.tokens.layouts.npy_stream import NpyStream
 
 __all__ = ["ROWS", "RowsWriter", "length_dtype", "materialize"]
@@ -102,4 +102,4 @@ def _stored_ids(store: TokenStore, start: int, stop: int) -> NDArray[Any]:
     return found
 
 
-ROWS = Layout(DEFAULT_LENGTH, 1, ("materialize",), RowsWriter, _extras, _num_bytes, _stored_ids)
+ROWS = StoreLayout(DEFAULT_LENGTH, 1, ("materialize",), RowsWriter, _extras, _num_bytes, _stored_ids)

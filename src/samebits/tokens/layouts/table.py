@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from samebits.tokens.layouts.interface import Layout
+from samebits.tokens.layouts.interface import StoreLayout
 from samebits.tokens.layouts.packed import PACKED
 from samebits.tokens.layouts.rows import ROWS
 
 __all__ = ["LAYOUTS", "LayoutName"]
 
 LayoutName = Literal["packed", "rows"]
-LAYOUTS: dict[str, Layout] = {"packed": PACKED, "rows": ROWS}
+LAYOUTS: dict[str, StoreLayout] = {"packed": PACKED, "rows": ROWS}

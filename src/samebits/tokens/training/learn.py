@@ -66,7 +66,7 @@ class LearnSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CountShard:
+class CountVocabulary:
     """Count the characters or words of one shard."""
 
     kind: str
@@ -160,7 +160,7 @@ def _count(
     plan: Plan, settings: LearnSettings, engine: Engine, out: ArtifactWriter | None
 ) -> dict[bytes, int]:
     counts: dict[bytes, int] = {}
-    task = CountShard(settings.kind, settings.columns, settings.max_line_bytes)
+    task = CountVocabulary(settings.kind, settings.columns, settings.max_line_bytes)
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
         keys, offsets = part["keys"], part["offsets"].tolist()
         for i, number in enumerate(part["counts"].tolist()):

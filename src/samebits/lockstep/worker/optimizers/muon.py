@@ -17,7 +17,7 @@ from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import Layout
 from samebits.lockstep.problem.objective import Floats
-from samebits.lockstep.worker.optimizers.rule import Matrix, StepSettings
+from samebits.lockstep.worker.optimizers.rule import MatrixShape, StepSettings
 
 __all__ = ["POLYNOMIALS", "cost_of", "matrices_of", "update"]
 
@@ -44,24 +44,26 @@ POLYNOMIALS: dict[int, tuple[tuple[float, float, float], ...]] = {
 }
 
 
-def matrices_of(layout: Layout) -> list[Matrix]:
+def matrices_of(layout: Layout) -> list[MatrixShape]:
     """Return every matrix of the group ``matrix``; leading axes are a stack of them."""
-    found: list[Matrix] = []
+    found: list[MatrixShape] = []
     for entry in layout.entries:
         if entry.spec.group == "matrix":
             rows, columns = entry.spec.shape[-2:]
             starts = range(entry.offset, entry.offset + entry.spec.size, rows * columns)
-            found += [Matrix(start, rows, columns) for start in starts]
+            found += [MatrixShape(start, rows, columns) for start in starts]
     return found
 
 
-def cost_of(matrix: Matrix) -> int:
+def cost_of(matrix: MatrixShape) -> int:
     """Return about how many multiplications the update of a matrix takes."""
     short, long = sorted((matrix.rows, matrix.columns))
     return 17 * short * short * short + 3 * short * short * long
 
 
-def update(state: State, config: FitConfig, matrix: Matrix, settings: StepSettings, work: Floats) -> None:
+def update(
+    state: State, config: FitConfig, matrix: MatrixShape, settings: StepSettings, work: Floats
+) -> None:
     """Update one matrix in place; ``work`` is scratch memory."""
     offset, rows, columns = matrix
     params, grads, momentum = (

@@ -9,7 +9,7 @@ from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.objective import Floats
 
-__all__ = ["Matrix", "MatrixRule", "Slice", "SliceRule", "StepSettings"]
+__all__ = ["MatrixRule", "MatrixShape", "Slice", "SliceRule", "StepSettings"]
 
 
 class StepSettings(NamedTuple):
@@ -34,7 +34,7 @@ class Slice(NamedTuple):
     decay: float
 
 
-class Matrix(NamedTuple):
+class MatrixShape(NamedTuple):
     """A whole matrix: its first element in the flat buffer, and its size."""
 
     offset: int
@@ -43,4 +43,4 @@ class Matrix(NamedTuple):
 
 
 SliceRule: TypeAlias = Callable[[State, FitConfig, Slice, StepSettings], None]
-MatrixRule: TypeAlias = Callable[[State, FitConfig, Matrix, StepSettings, Floats], None]
+MatrixRule: TypeAlias = Callable[[State, FitConfig, MatrixShape, StepSettings, Floats], None]

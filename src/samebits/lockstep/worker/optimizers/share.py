@@ -14,20 +14,20 @@ from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, Layout
 from samebits.lockstep.problem.objective import Group
 from samebits.lockstep.worker.optimizers.muon import cost_of, matrices_of
-from samebits.lockstep.worker.optimizers.rule import Matrix, Slice
+from samebits.lockstep.worker.optimizers.rule import MatrixShape, Slice
 from samebits.lockstep.worker.optimizers.table import OPTIMIZERS
 
-__all__ = ["Share", "check_matrices", "share_matrices", "share_of"]
+__all__ = ["UpdateShare", "check_matrices", "share_matrices", "share_of"]
 
 DECAYED: tuple[Group, ...] = ("matrix", "embedding")
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class UpdateShare:
     """What one worker updates."""
 
     slices: tuple[Slice, ...]
-    matrices: tuple[Matrix, ...]
+    matrices: tuple[MatrixShape, ...]
 
 
 def check_matrices(config: FitConfig, layout: Layout) -> None:
@@ -41,7 +41,7 @@ def check_matrices(config: FitConfig, layout: Layout) -> None:
             )
 
 
-def share_of(config: FitConfig, layout: Layout, worker: int, workers: int) -> Share:
+def share_of(config: FitConfig, layout: Layout, worker: int, workers: int) -> UpdateShare:
     """Return a worker's share."""
     whole = OPTIMIZERS[config.optimizer].matrices is not None
     groups: tuple[Group, ...] = ("embedding", "vector") if whole else ("matrix", "embedding", "vector")
@@ -51,13 +51,13 @@ def share_of(config: FitConfig, layout: Layout, worker: int, workers: int) -> Sh
         if start < stop:
             slices.append(Slice(start, stop, config.weight_decay if group in DECAYED else 0.0))
     matrices = share_matrices(matrices_of(layout), workers)[worker] if whole else []
-    return Share(tuple(slices), tuple(matrices))
+    return UpdateShare(tuple(slices), tuple(matrices))
 
 
-def share_matrices(matrices: Sequence[Matrix], workers: int) -> list[list[Matrix]]:
+def share_matrices(matrices: Sequence[MatrixShape], workers: int) -> list[list[MatrixShape]]:
     """Give whole matrices to workers: the most expensive first, each to the least loaded."""
     load = [0] * workers
-    shares: list[list[Matrix]] = [[] for _ in range(workers)]
+    shares: list[list[MatrixShape]] = [[] for _ in range(workers)]
     for matrix in sorted(matrices, key=lambda matrix: (-cost_of(matrix), matrix)):
         least = load.index(min(load))
         load[least] += cost_of(matrix)

@@ -13,7 +13,7 @@ from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.objective import Floats
 from samebits.lockstep.worker.optimizers.rule import StepSettings
-from samebits.lockstep.worker.optimizers.share import Share
+from samebits.lockstep.worker.optimizers.share import UpdateShare
 from samebits.lockstep.worker.optimizers.table import OPTIMIZERS
 
 __all__ = ["Update"]
@@ -22,7 +22,7 @@ __all__ = ["Update"]
 class Update:
     """Updates one worker's share of the parameters in place, step after step."""
 
-    def __init__(self, config: FitConfig, share: Share) -> None:
+    def __init__(self, config: FitConfig, share: UpdateShare) -> None:
         self._config, self._share = config, share
         self._rules = OPTIMIZERS[config.optimizer]
         sizes = [muon_work(matrix.rows, matrix.columns) for matrix in share.matrices]
