@@ -61,7 +61,7 @@ def test_evaluation_prints_loss_perplexity_and_bits(samebits: Run, place: Path) 
     assert found["tokens"] == found["windows"] * 8
     assert found["perplexity"] > 1
     shown = samebits("lm", "eval", place / "run", place / "mill.txt").out
-    assert f"loss           {found['loss']:.4f} nats a token" in shown
+    assert f"loss           {found['loss']:.4f} nats per token" in shown
 
 
 def test_an_export_says_how_it_was_checked_and_refuses_what_does_not_fit(

@@ -292,7 +292,8 @@ def test_a_killed_worker_is_replaced_and_the_digest_is_the_same(
 
     def kill_one(event: Event) -> None:
         if isinstance(event, Metric) and event.name == "loss" and not killed:
-            worker = psutil.Process().children(recursive=True)[-1]
+            children = psutil.Process().children(recursive=True)
+            worker = next(child for child in children if "lockstep.worker" in " ".join(child.cmdline()))
             killed.append(worker.pid)
             worker.kill()
         if isinstance(event, Warned):

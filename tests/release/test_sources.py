@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from release.lowest import declared, lowest
 
-COMPILED = (".pyx", ".pxd", ".h")
+COMPILED = (".pyx", ".pxd", ".pxi", ".h")
 NOT_IN_WHEELS = (".py", ".c", ".so", ".pyc", *COMPILED)
 
 

@@ -27,10 +27,16 @@ def find_files(paths: Sequence[str]) -> list[FoundFile]:
     """Every file of the paths, folders walked in the order of names; a path that is not there stays for the reader to report.
 
     Names below the output keep the tree: two files of one name in two folders do not meet.
+
+    Raises:
+        InputError: There is no file in a folder that was given alone.
     """
     folders = [path for path in paths if path != "-" and Path(path).is_dir()]
     if len(paths) == 1 and folders:
-        return [FoundFile(str(file), file.relative_to(paths[0])) for file in _walk(Path(paths[0]))]
+        found = [FoundFile(str(file), file.relative_to(paths[0])) for file in _walk(Path(paths[0]))]
+        if not found:
+            raise InputError("there is no file in this folder", path=paths[0])
+        return found
     parents = [str(Path(os.path.abspath(path)).parent) for path in paths if path != "-"]  # noqa: PTH100  # links stay links
     shared = os.path.commonpath(parents) if parents else ""
     out = []

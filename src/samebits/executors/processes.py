@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from loky import ProcessPoolExecutor
+from loky.backend.context import ctx_loky
 from loky.process_executor import BrokenProcessPool
 
 from samebits.core.executor import Handle, Outcome, Task
@@ -76,6 +77,7 @@ class ProcessesExecutor:
         cores = sorted(os.sched_getaffinity(0)) if self._options.pin_cores else []
         return ProcessPoolExecutor(
             max_workers=self.workers,
+            context=ctx_loky,  # by name it would be the copy of loky inside joblib, where that was imported later
             env=THREAD_CAPS,
             initializer=_start_worker,
             initargs=(str(self._folder), os.getpid(), cores, self.workers),

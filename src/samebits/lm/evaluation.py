@@ -1,4 +1,4 @@
-"""Loss of a model on a text it may not have seen: nats a token, perplexity, bits a byte."""
+"""Loss of a model on a text it may not have seen: nats per token, perplexity, bits per byte."""
 
 from __future__ import annotations
 

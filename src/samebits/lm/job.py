@@ -194,7 +194,7 @@ def _summary(recipe: RunSettings, source: TokenSource, result: FitResult) -> dic
 
 
 def bits_per_byte(loss: float, bytes_per_token: float) -> float | None:
-    """Return a loss in nats a token as bits a byte of text, which compares models with different tokens."""
+    """Return a loss in nats per token as bits per byte of text, which compares models with different tokens."""
     from samebits.arithmetic.functions import log
 
     return loss / log(2.0) / bytes_per_token if bytes_per_token else None
