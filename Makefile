@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-KERNELS := $(shell find src/samebits -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
+KERNELS := $(shell find src/samebits -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h' -o -path '*/native/*.c')
 SETUP := pyproject.toml setup.py $(KERNELS)
 # pip compiles what it installs but not an editable package: without this every start pays for it again where bytecode
 # is not written (0.1 s of 0.5 s measured).
