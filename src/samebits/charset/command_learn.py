@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from samebits.cli.sections import OTHER, WHAT, SectionedCommand, SectionedOption
+from samebits.charset.command_flags import corpus_flags
+from samebits.cli.sections import OTHER, SectionedCommand, SectionedOption
 from samebits.core.units import show_size
 from samebits.errors import InputError
 
@@ -39,27 +40,7 @@ learn_command = SectionedCommand(
     callback=_learn,
     params=[
         click.Argument(["inputs"], nargs=-1, required=True, metavar="CORPUS..."),
-        SectionedOption(
-            ["--unit"],
-            type=click.Choice(["file", "line"]),
-            default="line",
-            section=WHAT,
-            help="what one text of a .txt file is [line]",
-        ),
-        SectionedOption(
-            ["--text-column"],
-            default="text",
-            metavar="NAME",
-            section=WHAT,
-            help="column with the text [text]",
-        ),
-        SectionedOption(
-            ["--lang-column"],
-            default="lang",
-            metavar="NAME",
-            section=WHAT,
-            help="column with the language [lang]",
-        ),
+        *corpus_flags(unit="line"),
         SectionedOption(
             ["-o", "--output"], required=True, metavar="FILE", section=OTHER, help="file to write"
         ),

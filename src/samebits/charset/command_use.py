@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from samebits.charset.command_flags import corpus_flags
 from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, SectionedOption
 from samebits.errors import ConfigError, InputError, SamebitsError
 
@@ -343,27 +344,7 @@ eval_command = SectionedCommand(
         SectionedOption(
             ["--seed"], type=int, default=1, metavar="N", section=WHAT, help="which snippets [1]"
         ),
-        SectionedOption(
-            ["--unit"],
-            type=click.Choice(["file", "line"]),
-            default="file",
-            section=WHAT,
-            help="what one text of a .txt file is [file]",
-        ),
-        SectionedOption(
-            ["--text-column"],
-            default="text",
-            metavar="NAME",
-            section=WHAT,
-            help="column with the text [text]",
-        ),
-        SectionedOption(
-            ["--lang-column"],
-            default="lang",
-            metavar="NAME",
-            section=WHAT,
-            help="column with the language [lang]",
-        ),
+        *corpus_flags(unit="file"),
         _json_flag(),
     ],
     help="Judge a model on text it was not trained on: snippets of 20 to 200 bytes, re-encoded in every pair.",

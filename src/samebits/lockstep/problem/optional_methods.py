@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["check_shards", "identity_of", "is_portable", "tell_step", "units_of"]
+from samebits.errors import ConfigError
+
+__all__ = ["check_data", "check_shards", "identity_of", "is_portable", "tell_step", "units_of"]
 
 
 def check_shards(part: Any, num_shards: int) -> None:
     """Let a part refuse a number of shards, if it has an opinion."""
     if check := getattr(part, "check", None):
         check(num_shards)
+
+
+def check_data(data: Any, num_shards: int) -> None:
+    """Refuse to start without batches, or with batches that cannot be cut.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    if data is None:
+        raise ConfigError("the objective has no data", hint="give it as the second argument of samebits.fit")
+    check_shards(data, num_shards)
 
 
 def identity_of(part: Any) -> dict[str, Any]:

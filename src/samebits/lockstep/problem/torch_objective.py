@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from samebits.errors import ConfigError, MissingExtra
 from samebits.lockstep.problem.objective import BatchSource, Floats, Group, TensorSpec
-from samebits.lockstep.problem.optional_methods import check_shards, identity_of, units_of
+from samebits.lockstep.problem.optional_methods import check_data, identity_of, units_of
 
 __all__ = ["TorchObjective", "import_torch"]
 
@@ -92,11 +92,7 @@ class TorchObjective:
 
     def check(self, num_shards: int) -> None:
         """Refuse to start without batches, or with batches that cannot be cut."""
-        if self.data is None:
-            raise ConfigError(
-                "the objective has no data", hint="give it as the second argument of samebits.fit"
-            )
-        check_shards(self.data, num_shards)
+        check_data(self.data, num_shards)
 
     def identity(self) -> dict[str, Any]:
         """Return the identity of the data; that of a module and a loss cannot be known."""
