@@ -186,7 +186,7 @@ def main() -> None:
     options = arguments(__doc__ or "")
     with tempfile.TemporaryDirectory() as scratch:
         long = measure_long_run(Path(scratch) / "long", 100_000 if options.quick else 1_000_000)
-        pages = measure_pages(Path(scratch) / "pages", 60 if options.quick else 400, options.rounds)
+        pages = measure_pages(Path(scratch) / "pages", 60 if options.quick else 3000, options.rounds)
     ratios = {
         "slowdown": 0.02 / max(pages["server_share_of_cores"], 1e-6),
         "open": 1.0 / long["open_seconds"],
