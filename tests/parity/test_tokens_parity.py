@@ -168,10 +168,10 @@ def test_killed_at_any_moment_the_same_command_ends_with_the_same_bytes(
     subprocess.run(command(corpus, tokenizer, tmp_path / "wanted"), check=True)
     wanted, killed = digest_of(tmp_path / "wanted"), 0
     output = tmp_path / "out"
-    for attempt in range(12):
+    for attempt in range(20):
         child = subprocess.Popen(command(corpus, tokenizer, output, "-w", "2"))
         try:
-            child.wait(timeout=0.25 + 0.07 * attempt)
+            child.wait(timeout=0.04 + 0.05 * attempt)
         except subprocess.TimeoutExpired:
             child.send_signal(signal.SIGKILL)
             child.wait()
