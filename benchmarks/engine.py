@@ -23,9 +23,9 @@ from benchmarks.common import arguments, finish, show_table
 from benchmarks.engine_data import LargePart, Nothing
 from samebits.core.digest import digest_of
 from samebits.core.engine import WINDOW_PER_WORKER, Engine
-from samebits.core.executor import Executor
 from samebits.core.plan import Plan, ShardTable, cut
-from samebits.core.store import NoStore, PartStore
+from samebits.core.ports.executor import Executor
+from samebits.core.ports.store import NoStore, PartStore
 from samebits.data.journal import Journal
 from samebits.executors import ExecutorOptions, make_executor
 

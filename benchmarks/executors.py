@@ -20,8 +20,8 @@ from benchmarks.engine_data import Nothing, Sleep
 from samebits.api import run
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
-from samebits.core.executor import Executor, Task
 from samebits.core.plan import cut
+from samebits.core.ports.executor import Executor, Task
 from samebits.count.config import CountConfig
 from samebits.executors import ExecutorOptions, make_executor
 

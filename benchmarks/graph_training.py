@@ -22,7 +22,7 @@ from typing import Any
 
 import samebits
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
-from samebits.core.events import Event, ShardDone
+from samebits.core.observing.events import Event, ShardDone
 from samebits.graph.config import EvalConfig, GenerateConfig, TrainConfig
 
 FOLDER = BENCH / "graph_training"

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from samebits.core.place import Place
+from samebits.core.ports.place import Place
 from samebits.lm.config import LmConfig
 from samebits.lm.job import prepare
 from samebits.lm.training.objective import LmObjective

@@ -18,9 +18,9 @@ import samebits
 from samebits.charset.config import CharsetConfig
 from samebits.charset.decode import DecodeConfig
 from samebits.core.codec import encode
-from samebits.core.events import Event, StageDone, StageStarted
-from samebits.core.executor import Done, Handle, Outcome, Task
+from samebits.core.observing.events import Event, StageDone, StageStarted
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done, Handle, Outcome, Task
 from samebits.executors.worker import run_shard
 from samebits.graph.config import GraphConfig
 from samebits.langid.config import LangidConfig

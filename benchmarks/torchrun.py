@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.common import arguments, finish, show_table
 from samebits.bench.cell import Cell, run_cell
-from samebits.core.units import show_size
+from samebits.core.observing.units import show_size
 
 SIDES = (("lockstep", 1), ("torchrun", 1), ("lockstep", 2), ("torchrun", 2))
 WARM = 3  # steps that are not counted: first touches of memory

@@ -37,15 +37,13 @@ ALLOWED = {
     "pipeline": {"api", "jobs", *FOUNDATION},  # joins the jobs by their names
     "jobs": {"core", "errors"},
     "testing": {"executors", "core", "errors"},
-    "notebook": {"progress", "core", "errors"},
-    "training": {"notebook", "lockstep", "executors", "data", "core", "machine", "errors"},
-    "api": {"notebook", "jobs", "executors", "data", "core", "machine", "errors"},
+    "progress": {"core", "machine", "errors"},
+    "training": {"progress", "lockstep", "executors", "data", "core", "machine", "errors"},
+    "api": {"progress", "jobs", "executors", "data", "core", "machine", "errors"},
     "in_memory": {"api", "jobs", "core"},
     "examples_loop": {"api", "data", "core", "errors"},
-    "checks": {"api", "jobs", "lockstep", "data", "core", "errors"},
-    "replays": {"checks", "api", "jobs", "lockstep", "data", "core", "errors"},
-    "bench": {"checks", "api", "jobs", "executors", "data", "core", "machine", "errors"},
-    "progress": {"core", "machine"},
+    "verification": {"api", "jobs", "lockstep", "data", "core", "errors"},
+    "bench": {"verification", "api", "jobs", "executors", "data", "core", "machine", "errors"},
     "report": {"data", "core", "errors"},
     "serve": {
         "report",
@@ -108,7 +106,7 @@ def test_imports_point_one_way(path: Path) -> None:
         return  # the face may use everything; the front door names things lazily
     allowed = ALLOWED[room]
     if room in JOB_ROOMS and path.name in FACES:
-        allowed = allowed | {"api", "in_memory", "jobs", "notebook"}
+        allowed = allowed | {"api", "in_memory", "jobs", "progress"}
     for line, module in imports_of(path):
         top, _, rest = module.partition(".")
         if top != "samebits":

@@ -67,7 +67,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         "errors",
         "testing",
         "api",
-        "checks",
+        "verification.artifacts",
         "jobs",
         "executors",
         "core.engine",

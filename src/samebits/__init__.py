@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from samebits import charset, count, graph, langid, lm, pipeline, tokens
     from samebits.api import plan, run
-    from samebits.checks import compare, verify
     from samebits.core.engine import Engine
-    from samebits.core.executor import Executor, Task
     from samebits.core.fold import Reducer
     from samebits.core.job import Job
+    from samebits.core.observing.record import RunRecord
     from samebits.core.options import RunOptions
     from samebits.core.plan import Plan, Shard
-    from samebits.core.record import RunRecord
+    from samebits.core.ports.executor import Executor, Task
     from samebits.core.seeds import rng_for
     from samebits.count.config import CountConfig
     from samebits.data.artifact import open_artifact
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from samebits.lockstep.problem.function_objective import FunctionObjective
     from samebits.lockstep.problem.torch_objective import TorchObjective
     from samebits.training import fit
+    from samebits.verification.artifacts import compare, verify
 
 __version__ = "0.1.0"
 
@@ -74,25 +74,25 @@ _HOME = {
     "CountConfig": "samebits.count.job",
     "Engine": "samebits.core.engine",
     "ExamplesReport": "samebits.examples_loop",
-    "Executor": "samebits.core.executor",
+    "Executor": "samebits.core.ports.executor",
     "FunctionObjective": "samebits.lockstep.problem.function_objective",
     "Job": "samebits.core.job",
     "Plan": "samebits.core.plan",
     "Reducer": "samebits.core.fold",
     "RunOptions": "samebits.core.options",
-    "RunRecord": "samebits.core.record",
+    "RunRecord": "samebits.core.observing.record",
     "SamebitsError": "samebits.errors",
     "Shard": "samebits.core.plan",
-    "Task": "samebits.core.executor",
+    "Task": "samebits.core.ports.executor",
     "TorchObjective": "samebits.lockstep.problem.torch_objective",
-    "compare": "samebits.checks",
+    "compare": "samebits.verification.artifacts",
     "fit": "samebits.training",
     "map_examples": "samebits.examples_loop",
     "open_artifact": "samebits.data.artifact",
     "plan": "samebits.api",
     "rng_for": "samebits.core.seeds",
     "run": "samebits.api",
-    "verify": "samebits.checks",
+    "verify": "samebits.verification.artifacts",
 }
 
 _JOBS = ("charset", "count", "graph", "langid", "lm", "pipeline", "tokens")

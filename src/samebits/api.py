@@ -12,17 +12,16 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from samebits.core import clock
-from samebits.core.columns import column_flags, missing_columns_named
 from samebits.core.config import saved_fields, with_listed_paths
 from samebits.core.engine import Engine
-from samebits.core.events import Observer, Warned, fan_out, ignore
-from samebits.core.executor import Executor
 from samebits.core.job import Job
+from samebits.core.observing import clock
+from samebits.core.observing.events import Observer, Warned, fan_out, ignore
+from samebits.core.observing.record import RunRecord, StageTimes
 from samebits.core.options import RunOptions
-from samebits.core.place import PartDone, Place
 from samebits.core.plan import Plan
-from samebits.core.record import RunRecord, StageTimes
+from samebits.core.ports.executor import Executor
+from samebits.core.ports.place import PartDone, Place
 from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
@@ -37,6 +36,7 @@ from samebits.data.journal import (
     remove_journal,
 )
 from samebits.data.lock import OutputLock
+from samebits.data.readers.missing_columns import column_flags, missing_columns_named
 from samebits.errors import ConfigError, Interrupted, TooManyBadRows
 from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
 from samebits.jobs import get_job
@@ -47,7 +47,7 @@ from samebits.machine.peak_memory import own_peak
 from samebits.machine.ranks import Ranks, ranks_for
 
 if TYPE_CHECKING:
-    from samebits.notebook import Show
+    from samebits.progress.notebook import Show
 
 __all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
@@ -122,7 +122,7 @@ def run(
 def _shown(progress: Show, observer: Observer) -> AbstractContextManager[Observer]:
     if progress is False:
         return nullcontext(observer)
-    from samebits.notebook import showing  # not needed by commands, which show progress themselves
+    from samebits.progress.notebook import showing  # not needed by commands, which show progress themselves
 
     return showing(progress, observer)
 

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 from samebits import api
 from samebits.core.engine import Engine
-from samebits.core.events import Observer, ignore
-from samebits.core.executor import Executor
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard, cut
+from samebits.core.ports.executor import Executor
 from samebits.data.inputs.columns import rows_of
 from samebits.errors import ConfigError, ShardFailed
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from samebits.api import open_executor
 from samebits.core.engine import Engine
-from samebits.core.executor import Task
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard, ShardTable
+from samebits.core.ports.executor import Task
 from samebits.jobs import get_job
 
 __all__ = ["map_in_memory"]

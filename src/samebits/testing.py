@@ -13,8 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.core.seeds import rng_for
 from samebits.errors import WorkerLost
 from samebits.executors.worker import run_shard

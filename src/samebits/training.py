@@ -11,9 +11,9 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from samebits.core.events import Event
+from samebits.core.observing.events import Event
 from samebits.core.options import RunOptions
-from samebits.core.place import Place
+from samebits.core.ports.place import Place
 from samebits.data.lock import OutputLock
 from samebits.errors import ConfigError
 from samebits.lockstep.logs.told import TrainingTold
@@ -23,7 +23,7 @@ from samebits.lockstep.problem.config import Every, FitConfig
 from samebits.lockstep.problem.objective import BatchSource, Objective
 from samebits.machine.cores import choose_workers
 from samebits.machine.ranks import Ranks, ranks_for
-from samebits.notebook import Show, showing
+from samebits.progress.notebook import Show, showing
 
 __all__ = ["fit"]
 

@@ -10,7 +10,7 @@ import pytest
 from samebits.bench import parity
 from samebits.bench.cell import Cell, run_cell
 from samebits.bench.speedup import tabulate
-from samebits.core.amdahl import fit_amdahl
+from samebits.core.observing.amdahl import fit_amdahl
 from samebits.errors import ParityError, SamebitsError
 
 

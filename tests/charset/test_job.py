@@ -11,9 +11,9 @@ import samebits
 from samebits.charset.config import CharsetConfig
 from samebits.charset.detection.model import CharsetModel, train_in_memory
 from samebits.charset.pairs import builtin_pairs
-from samebits.core.events import Event, Warned
+from samebits.core.observing.events import Event, Warned
+from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
-from samebits.core.record import RunRecord
 from samebits.data.artifact import open_artifact
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError, TooManyBadRows
 from samebits.testing import ShuffledExecutor

@@ -143,7 +143,9 @@ def test_verify_refuses_to_run_single_shards_of_a_training_run(
     samebits: Run, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     samebits("count", book, "-o", tmp_path / "out", "-q")
-    monkeypatch.setattr("samebits.checks.get_job", lambda name: replace(JOB, default_executor="lockstep"))
+    monkeypatch.setattr(
+        "samebits.verification.artifacts.get_job", lambda name: replace(JOB, default_executor="lockstep")
+    )
     ended = samebits("verify", tmp_path / "out", "--rerun", "1")
     assert ended.code == 2
     assert "--replay FROM:TO" in ended.err

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from samebits.core.engine import Engine
-from samebits.core.events import Event, ShardDone, StageDone, StageStarted, Warned
-from samebits.core.executor import Executor
 from samebits.core.fold import CanonicalTree, Concat, Counts, OrderedSum
+from samebits.core.observing.events import Event, ShardDone, StageDone, StageStarted, Warned
 from samebits.core.plan import Plan, Shard, cut
+from samebits.core.ports.executor import Executor
 from samebits.errors import InputError, NotDeterministic, ShardFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.serial import SerialExecutor

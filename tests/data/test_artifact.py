@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits import checks
 from samebits.core.digest import canonical_json
 from samebits.core.plan import Plan, cut
 from samebits.data.artifact import (
@@ -25,6 +24,7 @@ from samebits.data.artifact import (
 )
 from samebits.data.bad_rows import BadRows
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists, OutputFailed, SamebitsError
+from samebits.verification import artifacts
 
 PLAN = Plan(
     job="job",
@@ -84,13 +84,13 @@ def test_a_byte_flipped_in_any_file_is_named_with_expected_and_found(folder: Pat
         whole = path.read_bytes()
         for at in {0, len(whole) // 2, len(whole) - 1}:
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
-            for check in (open_artifact, checks.verify):
+            for check in (open_artifact, artifacts.verify):
                 with pytest.raises(ArtifactCorrupt) as caught:
                     check(folder)
                 assert path.name in caught.value.message
                 assert "expected" in caught.value.message or "not valid JSON" in caught.value.message
         path.write_bytes(whole)
-    checks.verify(folder)
+    artifacts.verify(folder)
 
 
 def test_a_missing_a_longer_and_an_extra_file_are_named(folder: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_missing_a_longer_and_an_extra_file_are_named(folder: Path) -> None:
     path.write_bytes(whole)
     (folder / "extra").touch()
     with pytest.raises(ArtifactCorrupt, match="extra: not listed"):
-        checks.verify(folder)
+        artifacts.verify(folder)
 
 
 def test_an_artifact_of_another_job_and_no_artifact_are_told_apart(folder: Path, tmp_path: Path) -> None:

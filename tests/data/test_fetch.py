@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from samebits.core import waiting
+from samebits.core.observing import waiting
 from samebits.data.inputs import fetch
 from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import ConfigError, InputError

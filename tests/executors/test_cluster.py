@@ -13,8 +13,8 @@ from tests.conftest import needs_extra
 from tests.executors import tasks
 
 from samebits.core.codec import decode
-from samebits.core.executor import Done, Failed
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done, Failed
 from samebits.errors import (
     ClusterLost,
     ConfigError,

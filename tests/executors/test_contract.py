@@ -13,9 +13,9 @@ from tests.conftest import needs_extra
 from tests.executors import tasks
 
 from samebits.core.engine import Engine
-from samebits.core.events import Event, ShardDone, Warned
-from samebits.core.executor import Executor
+from samebits.core.observing.events import Event, ShardDone, Warned
 from samebits.core.plan import cut
+from samebits.core.ports.executor import Executor
 from samebits.errors import ConfigError, InputError, SamebitsError, ShardFailed, WorkerLost
 from samebits.executors import EXECUTORS, ExecutorOptions, make_executor
 from samebits.testing import ShuffledExecutor

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from samebits.core.engine import Engine
-from samebits.core.executor import Done
 from samebits.core.plan import Shard, cut
+from samebits.core.ports.executor import Done
 from samebits.executors import ExecutorOptions, threads
 from samebits.executors.threads import ThreadsExecutor
 

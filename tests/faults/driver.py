@@ -20,12 +20,12 @@ from tests.faults.slow_job import JOB, Paused, SlowConfig
 from samebits.api import run
 from samebits.cli.app import _first_interrupt
 from samebits.core.engine import Engine
-from samebits.core.events import Event, Warned
-from samebits.core.executor import Task
 from samebits.core.job import Job
+from samebits.core.observing.events import Event, Warned
+from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
-from samebits.core.record import RunRecord
+from samebits.core.ports.executor import Task
 from samebits.errors import SamebitsError
 
 

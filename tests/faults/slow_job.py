@@ -18,9 +18,9 @@ import numpy as np
 
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
-from samebits.core.executor import Task
 from samebits.core.job import Job
 from samebits.core.plan import Plan, Shard, cut
+from samebits.core.ports.executor import Task
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.errors import InputError

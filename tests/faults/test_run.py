@@ -12,13 +12,13 @@ import pytest
 from tests.faults.slow_job import JOB, SlowConfig
 
 from samebits.api import run
-from samebits.checks import verify
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan
 from samebits.data.artifact import open_artifact
 from samebits.data.journal import Journal
 from samebits.data.lock import OutputLock
 from samebits.errors import Interrupted, OutputExists, OutputFailed, PlanMismatch
+from samebits.verification.artifacts import verify
 
 SERIAL = RunOptions(executor="serial")
 

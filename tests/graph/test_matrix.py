@@ -14,18 +14,19 @@ import numpy as np
 import pytest
 from tests.graph.naive import edited, random_graph, random_tree
 
-from samebits import checks, graph
+from samebits import graph
 from samebits.api import plan, run
 from samebits.core.options import RunOptions
 from samebits.errors import ConfigError, InputError
 from samebits.graph import Costs, Graph, GraphConfig, KnnConfig, ged
 from samebits.graph.distance import matrix
 from samebits.testing import ShuffledExecutor
+from samebits.verification import artifacts
 
 DIE = """
 import os, signal, sys
 from samebits.api import run
-from samebits.core.events import ShardDone
+from samebits.core.observing.events import ShardDone
 from samebits.core.options import RunOptions
 from samebits.graph.distance import matrix
 matrix.CELL_COST = 60_000
@@ -100,7 +101,7 @@ def test_any_number_of_workers_gives_the_same_bits(file: Path, tmp_path: Path, g
     record = run("graph", config, output=tmp_path / "shuffled", executor=shuffled)
     shuffled.close()
     assert record.artifact_digest == serial.artifact_digest
-    artifact = checks.verify(tmp_path / "serial")
+    artifact = artifacts.verify(tmp_path / "serial")
     direct = graph.ged_matrix(graphs, budget=50, workers=1)
     assert artifact.array("lower.npy").tolist() == direct.lower.tolist()
     assert artifact.array("upper.npy").tolist() == direct.upper.tolist()
@@ -113,7 +114,7 @@ def test_processes_give_the_same_bits(file: Path, tmp_path: Path) -> None:
     config = GraphConfig(inputs=(str(file),), budget=50)
     run("graph", config, output=tmp_path / "a", options=RunOptions(executor="processes", workers="2"))
     run("graph", config, output=tmp_path / "b", options=RunOptions(executor="serial"))
-    checks.compare(tmp_path / "a", tmp_path / "b")
+    artifacts.compare(tmp_path / "a", tmp_path / "b")
 
 
 @pytest.mark.usefixtures("small_cells")
@@ -125,13 +126,13 @@ def test_a_killed_run_goes_on_and_gives_the_same_bits(file: Path, tmp_path: Path
     record = run("graph", config, output=tmp_path / "out", options=RunOptions(workers="3"))
     assert record.stages["pairs"]["shards_resumed"] >= 3
     run("graph", config, output=tmp_path / "whole", options=RunOptions(executor="serial"))
-    checks.compare(tmp_path / "whole", tmp_path / "out")
+    artifacts.compare(tmp_path / "whole", tmp_path / "out")
 
 
 def test_costs_threshold_and_trees_reach_the_matrix(file: Path, tmp_path: Path, graphs: list[Graph]) -> None:
     config = GraphConfig(inputs=(str(file),), against=(str(file),), costs=("node_sub=0.5",), threshold="3.5")
     run("graph", config, output=tmp_path / "out", options=RunOptions(workers="1"))
-    artifact = checks.verify(tmp_path / "out")
+    artifact = artifacts.verify(tmp_path / "out")
     lower, upper = artifact.array("lower.npy"), artifact.array("upper.npy")
     assert artifact.json("summary.json")["scale"] == 10
     exact = graph.ged_matrix(graphs, costs=Costs(node_sub="0.5"), budget=10**6, workers=1)
@@ -193,7 +194,7 @@ def test_the_job_of_neighbours_gives_the_same_bits_for_all_workers(file: Path, t
         for workers in ("1", "2", "7")
     ]
     assert len({record.artifact_digest for record in records}) == 1
-    artifact = checks.verify(tmp_path / "2")
+    artifact = artifacts.verify(tmp_path / "2")
     numbers: np.ndarray[Any, Any] = artifact.array("neighbours.npy")
     assert numbers[:, 0].tolist() == list(range(18))  # every graph is its own nearest
     assert artifact.array("upper.npy")[:, 0].tolist() == [0] * 18

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import samebits
-from samebits.core.events import Event, ShardDone
+from samebits.core.observing.events import Event, ShardDone
 from samebits.core.seeds import rng_for
 from samebits.errors import Interrupted
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import samebits
 from samebits.core.engine import Engine
-from samebits.core.executor import Executor
+from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
-from samebits.core.record import RunRecord
+from samebits.core.ports.executor import Executor
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.bad_rows import BadRows
 from samebits.langid.config import LangidConfig

@@ -13,13 +13,14 @@ from tests.lm.conftest import make_text
 from tests.lm.test_training import command, train
 from tests.lockstep.launch import LONG, start
 
-from samebits import arithmetic, checks
+from samebits import arithmetic
 from samebits.core.options import RunOptions
 from samebits.data.journal import kept_folder
 from samebits.errors import ArtifactCorrupt, ConfigError, ParityError
 from samebits.lockstep.parent.checkpoints import Checkpoint, load_step, steps_in
 from samebits.lockstep.verification.differences import read_model, read_steps
-from samebits.replays import replay
+from samebits.verification import artifacts
+from samebits.verification.replays import replay
 
 pytestmark = pytest.mark.slow
 samebits = pytest.fixture(command_line)
@@ -51,7 +52,7 @@ def cheat(honest: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_kept_checkpoints_lie_beside_a_run_and_are_no_part_of_it(honest: Path, tmp_path: Path) -> None:
     assert sorted(steps_in(kept_folder(honest))) == [3, 6]
     record = train(honest.parent / "mill.txt", tmp_path / "run", workers=1)
-    assert record.artifact_digest == checks.verify(honest).digest
+    assert record.artifact_digest == artifacts.verify(honest).digest
     assert not kept_folder(tmp_path / "run").exists()
 
 
@@ -84,7 +85,7 @@ def test_a_run_goes_on_with_another_cpu_and_another_number_of_workers(
     monkeypatch.setenv("SAMEBITS_ISA", arithmetic.usable()[-1])
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")  # what another CPU type would have
     record = train(honest.parent / "mill.txt", tmp_path / "run", workers=3)
-    assert record.artifact_digest == checks.verify(honest).digest
+    assert record.artifact_digest == artifacts.verify(honest).digest
 
 
 def test_ranks_on_cpus_of_two_types_make_the_same_model(honest: Path, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_ranks_on_cpus_of_two_types_make_the_same_model(honest: Path, tmp_path: 
     ranks = start(2, arguments, variables=kinds, folder=tmp_path)
     said = [process.communicate(timeout=LONG)[1] for process in ranks]
     assert [process.returncode for process in ranks] == [0, 0], said
-    assert checks.verify(tmp_path / "run").digest == checks.verify(honest).digest
+    assert artifacts.verify(tmp_path / "run").digest == artifacts.verify(honest).digest
 
 
 def test_a_run_that_was_tampered_with_does_not_come_out_again(cheat: Path) -> None:
@@ -106,7 +107,7 @@ def test_a_run_that_was_tampered_with_does_not_come_out_again(cheat: Path) -> No
 
 def test_two_runs_are_compared_to_the_first_differing_step_and_tensor(honest: Path, cheat: Path) -> None:
     with pytest.raises(ParityError) as caught:
-        checks.compare(honest, cheat)
+        artifacts.compare(honest, cheat)
     first, second = caught.value.message.splitlines()
     assert "differ, first in step 3: loss is " in first
     assert second.startswith("  the checkpoint after 6 steps: parameter '")
@@ -119,7 +120,7 @@ def test_without_checkpoints_the_tensor_is_one_of_the_model(
 ) -> None:
     shutil.copytree(cheat, tmp_path / "alone")
     with pytest.raises(ParityError, match="the model: '"):
-        checks.compare(honest, tmp_path / "alone")
+        artifacts.compare(honest, tmp_path / "alone")
 
 
 def test_runs_with_other_settings_say_so_first(honest: Path, tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_runs_with_other_settings_say_so_first(honest: Path, tmp_path: Path) -> 
     with pytest.raises(
         ParityError, match="differ, first in settings: seed is 1337 and 1\n  step 0: grad_norm is"
     ):
-        checks.compare(honest, tmp_path / "run")
+        artifacts.compare(honest, tmp_path / "run")
 
 
 def test_the_command_names_what_it_checked_and_takes_inputs_from_another_place(

@@ -20,9 +20,9 @@ from tests.lm.conftest import make_text
 
 from samebits import api, lm
 from samebits.core.config import make_config
-from samebits.core.events import Event, Metric, Warned, ignore
+from samebits.core.observing.events import Event, Metric, Warned, ignore
+from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
-from samebits.core.record import RunRecord
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, Interrupted, SamebitsError
 from samebits.lm.config import LmConfig
 from samebits.lm.model.definition import record

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from samebits.arithmetic import selftest
 from samebits.arithmetic.functions import normal, tanh
 from samebits.arithmetic.matrices import product, sum_squares
-from samebits.core.events import Warned
-from samebits.core.place import Place
+from samebits.core.observing.events import Warned
+from samebits.core.ports.place import Place
 from samebits.lockstep.parent.events import FitEvent
 from samebits.lockstep.parent.train import FitResult, train
 from samebits.lockstep.problem.config import Every, FitConfig

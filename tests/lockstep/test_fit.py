@@ -14,7 +14,7 @@ from tests.lockstep.objectives import Net
 
 import samebits
 from samebits.core.config import config_digest, option
-from samebits.core.events import Event, Metric
+from samebits.core.observing.events import Event, Metric
 from samebits.core.plan import Plan, cut
 from samebits.data.journal import checkpoint_folder, journal_folder
 from samebits.errors import ConfigError, OutputBusy, PlanMismatch, ShardFailed

@@ -154,7 +154,7 @@ def test_more_steps_go_on_where_they_change_nothing_done(tmp_path: Path) -> None
 
 
 def test_starting_over_throws_checkpoints_away(tmp_path: Path) -> None:
-    from samebits.core.place import Place
+    from samebits.core.ports.place import Place
     from samebits.lockstep.parent.train import train
     from samebits.lockstep.problem.config import FitConfig
 

@@ -13,15 +13,16 @@ from tests.conftest import needs_extra
 from tests.executors.tasks import AddState
 from tests.small_jobs import ANY_BAD, SMALL_JOBS, reference_of, small_shards
 
-from samebits import api, checks
+from samebits import api
 from samebits.core.engine import Engine
-from samebits.core.executor import Executor
 from samebits.core.options import RunOptions
 from samebits.core.plan import cut
+from samebits.core.ports.executor import Executor
 from samebits.errors import ConfigError
 from samebits.executors import CLUSTERS, ExecutorOptions, make_executor
 from samebits.executors.cluster.workers import look
 from samebits.jobs import JOBS, get_job
+from samebits.verification import artifacts
 
 PLACES = [("threads", 2), ("processes", 2), ("dask", 1), ("dask", 2), ("ray", 1), ("ray", 2)]
 MAP_JOBS = [name for name, job in SMALL_JOBS.items() if not job.lockstep]
@@ -86,7 +87,7 @@ def test_every_map_job_gives_the_serial_bits_everywhere(
     assert len(api.plan(job, config).shards) >= SMALL_JOBS[job].least_shards
     options = RunOptions(max_bad=ANY_BAD)
     api.run(job, config, output=tmp_path / "out", options=options, executor=executor)
-    checks.compare(reference, tmp_path / "out")
+    artifacts.compare(reference, tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_every_map_job_gives_the_serial_bits_everywhere(
 def test_training_gives_the_bits_of_one_worker(job: str, workers: str, inputs: Path, tmp_path: Path) -> None:
     reference, config = reference_of(job, inputs), SMALL_JOBS[job].config(inputs)
     api.run(job, config, output=tmp_path / "out", options=RunOptions(workers=workers))
-    checks.compare(reference, tmp_path / "out")
+    artifacts.compare(reference, tmp_path / "out")
 
 
 @pytest.mark.slow

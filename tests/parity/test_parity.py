@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from samebits import checks
 from samebits.api import run
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
 from samebits.count.config import CountConfig
 from samebits.data.inputs.corpus import CELL_BYTES
 from samebits.testing import FailingExecutor, ShuffledExecutor
+from samebits.verification import artifacts
 
 SAMPLES = Path(__file__).resolve().parents[2] / "src" / "samebits" / "samples"
 PLACES = [
@@ -28,7 +28,7 @@ PLACES = [
 COUNT = """
 import os, signal, sys
 from samebits.api import run
-from samebits.core.events import ShardDone
+from samebits.core.observing.events import ShardDone
 from samebits.core.options import RunOptions
 from samebits.count.config import CountConfig
 seen = []
@@ -77,7 +77,7 @@ def options(executor: str, workers: str) -> RunOptions:
 
 
 def digest_of(output: Path) -> str:
-    return checks.verify(output).digest
+    return artifacts.verify(output).digest
 
 
 @pytest.mark.parametrize(("executor", "workers"), PLACES)
@@ -85,7 +85,7 @@ def test_every_place_and_number_of_workers_gives_the_serial_bits(
     executor: str, workers: str, corpus: Path, reference: Path, tmp_path: Path
 ) -> None:
     run("count", config(corpus), output=tmp_path / "out", options=options(executor, workers))
-    checks.compare(reference, tmp_path / "out")  # on a difference it names file and offset
+    artifacts.compare(reference, tmp_path / "out")  # on a difference it names file and offset
 
 
 @pytest.mark.parametrize("seed", [0, 1, -1])
@@ -95,13 +95,13 @@ def test_an_adversarial_order_gives_the_serial_bits(
     executor = ShuffledExecutor(seed=seed, workers=5)
     run("count", config(corpus), output=tmp_path / "out", options=options("auto", "1"), executor=executor)
     executor.close()
-    checks.compare(reference, tmp_path / "out")
+    artifacts.compare(reference, tmp_path / "out")
 
 
 def test_lost_workers_give_the_serial_bits(corpus: Path, reference: Path, tmp_path: Path) -> None:
     executor = FailingExecutor({0: 2, 3: 3, 17: 1})
     run("count", config(corpus), output=tmp_path / "out", options=options("auto", "1"), executor=executor)
-    checks.compare(reference, tmp_path / "out")
+    artifacts.compare(reference, tmp_path / "out")
 
 
 def count_elsewhere(
@@ -161,5 +161,5 @@ def test_a_driver_killed_and_the_same_command_again_give_the_serial_bits(
     assert not (tmp_path / "out").exists()
     record = run("count", config(corpus), output=tmp_path / "out", options=options("serial", "1"))
     assert record.stages["count"]["shards_resumed"] == parts
-    checks.compare(reference, tmp_path / "out")
+    artifacts.compare(reference, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]

@@ -14,7 +14,7 @@ import pytest
 from tests.serve.conftest import REPO, Served, serving
 from tests.serve.test_places import start
 
-from samebits.serve import api, completions
+from samebits.serve.answers import api, completions
 
 PAGE = (REPO / "docs" / "reference" / "serve-api.md").read_text(encoding="utf-8")
 

@@ -7,13 +7,13 @@ import os
 import re
 from pathlib import Path
 
-from samebits.core.events import StageStarted
+from samebits.core.observing.events import StageStarted
 from samebits.data.event_log import event_line
-from samebits.serve.about import Abouts
-from samebits.serve.charts import LiveChart, Series
-from samebits.serve.load import Cores
-from samebits.serve.places import Places
-from samebits.serve.watch import Watcher
+from samebits.serve.live.charts import LiveChart, Series
+from samebits.serve.live.load import Cores
+from samebits.serve.live.watch import Watcher
+from samebits.serve.runs.about import Abouts
+from samebits.serve.runs.places import Places
 
 
 def lines_of(svg: str) -> list[str]:

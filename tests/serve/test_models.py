@@ -13,7 +13,7 @@ import psutil
 import pytest
 from tests.serve.conftest import Served, serving, until
 
-from samebits.serve.completions import cut_at_stop
+from samebits.serve.answers.completions import cut_at_stop
 
 
 @pytest.fixture(scope="module")

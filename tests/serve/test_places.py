@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.serve.conftest import REPO, trained, until
 
-from samebits.serve.places import Places, is_held, read_object, state_of
+from samebits.serve.runs.places import Places, is_held, read_object, state_of
 
 
 def start(output: Path, pace: float = 0.02, steps: int = 60) -> subprocess.Popen[bytes]:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
+from samebits.core.observing.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
 from samebits.data.event_log import event_line
 from samebits.kernels.serve.events import scan_events
-from samebits.serve.follow import Follower
-from samebits.serve.progress import RunProgress
+from samebits.serve.live.progress import RunProgress
+from samebits.serve.runs.follow import Follower
 
 
 def training(steps: int, first: int = 0) -> list[Event]:

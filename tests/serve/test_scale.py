@@ -12,7 +12,7 @@ import pytest
 from tests.serve.conftest import Served, serving, until
 from tests.serve.test_charts import steps_of_a_log
 
-from samebits.core.events import StageStarted
+from samebits.core.observing.events import StageStarted
 from samebits.data.event_log import event_line
 
 if TYPE_CHECKING:

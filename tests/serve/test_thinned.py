@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.serve.thinned import MOST_BUCKETS, Busy, Thinned
+from samebits.serve.live.thinned import MOST_BUCKETS, Busy, Thinned
 
 
 @given(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.serve.conftest import trained
 
-from samebits.serve.about import About, Abouts
-from samebits.serve.artifacts import FileNotListed, Verifier, files_of, path_of
-from samebits.serve.compare import compare, settings_that_differ
-from samebits.serve.places import FolderPlace, Places
-from samebits.serve.tables import read_page
+from samebits.serve.runs.about import About, Abouts
+from samebits.serve.runs.artifacts import FileNotListed, Verifier, files_of, path_of
+from samebits.serve.runs.compare import compare, settings_that_differ
+from samebits.serve.runs.places import FolderPlace, Places
+from samebits.serve.runs.tables import read_page
 
 
 def runs(folder: Path) -> dict[str, tuple[FolderPlace, About]]:

@@ -16,7 +16,7 @@ from typing import Any
 from samebits.api import run
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
-from samebits.core.events import Metric, ShardDone, StageDone, StageStarted, Warned
+from samebits.core.observing.events import Metric, ShardDone, StageDone, StageStarted, Warned
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from samebits.bench.cell import Cell, run_cell, scratch_folder
-from samebits.checks import compare
 from samebits.errors import ParityError
+from samebits.verification.artifacts import compare
 
 __all__ = ["ParityRow", "check_parity", "make_grid"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from samebits import api
 from samebits.bench.cell import Cell, run_cell, scratch_folder
-from samebits.core.amdahl import fit_amdahl
 from samebits.core.config import make_config
+from samebits.core.observing.amdahl import fit_amdahl
 from samebits.errors import ConfigError, ParityError
 from samebits.jobs import get_job
 

@@ -9,7 +9,7 @@ import click
 
 from samebits.charset.command_flags import corpus_flags
 from samebits.cli.sections import OTHER, SectionedCommand, SectionedOption
-from samebits.core.units import show_size
+from samebits.core.observing.units import show_size
 from samebits.errors import InputError
 
 __all__ = ["learn_command"]

@@ -11,8 +11,8 @@ import click
 from samebits.charset.command_use import load_model, model_flag
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedOption
-from samebits.core.record import RunRecord
-from samebits.core.units import show_size
+from samebits.core.observing.record import RunRecord
+from samebits.core.observing.units import show_size
 from samebits.errors import SamebitsError
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from samebits import api
 from samebits.charset.config import CharsetConfig
 from samebits.charset.detection.model import CharsetModel
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 
 __all__ = ["train"]
 

@@ -33,7 +33,7 @@ from samebits.charset.training.tasks import (
 from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
-from samebits.core.events import Warned
+from samebits.core.observing.events import Warned
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus

@@ -14,10 +14,10 @@ import click
 from samebits.cli import flags
 from samebits.cli.main_flags import main_flags
 from samebits.cli.sections import SectionedCommand
-from samebits.core.events import Event, Observer, fan_out
+from samebits.core.observing.events import Event, Observer, fan_out
+from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
-from samebits.core.record import RunRecord
-from samebits.progress import make_progress
+from samebits.progress.line import make_progress
 
 __all__ = ["ask_job", "job_command", "observing"]
 

@@ -16,9 +16,9 @@ from types import FrameType
 import click
 import psutil
 
-from samebits.core import clock
-from samebits.core.events import Event, Metric, ShardDone, StageStarted
-from samebits.core.units import show_size
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event, Metric, ShardDone, StageStarted
+from samebits.core.observing.units import show_size
 
 __all__ = ["Monitor", "monitoring", "profiling"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from samebits.core import clock, waiting
+from samebits.core.observing import clock, waiting
 
 __all__ = ["show_waits"]
 

@@ -1,4 +1,4 @@
 """WHAT is computed: plans, shards, folds, digests, seeds and the engine. Pure: nothing here knows where work runs.
 
-Read in the order data passes: ``config`` -> ``plan`` -> ``executor`` (the port) -> ``engine`` -> ``reduce`` -> ``record``.
+Read in the order data passes: ``config`` -> ``plan`` -> ``ports.executor`` -> ``engine`` -> ``fold`` -> ``observing.record``.
 """

@@ -27,13 +27,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from samebits.core import clock
 from samebits.core.codec import decode
-from samebits.core.events import Observer, ShardDone, StageDone, StageStarted, Warned, ignore
-from samebits.core.executor import Done, Executor, Failed, Handle, Outcome, Promise, Task
-from samebits.core.place import Place
+from samebits.core.observing import clock
+from samebits.core.observing.events import Observer, ShardDone, StageDone, StageStarted, Warned, ignore
 from samebits.core.plan import Plan, Shard, ShardTable
-from samebits.core.store import NoStore, PartStore
+from samebits.core.ports.executor import Done, Executor, Failed, Handle, Outcome, Promise, Task
+from samebits.core.ports.place import Place
+from samebits.core.ports.store import NoStore, PartStore
 from samebits.errors import NotDeterministic, SamebitsError, ShardFailed, WorkerLost
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from samebits.core.config import option
-from samebits.core.place import STALL_TIMEOUT
+from samebits.core.ports.place import STALL_TIMEOUT
 from samebits.errors import ConfigError
 
 __all__ = ["RunOptions"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from samebits.cli.job_command import job_command
-from samebits.core.record import RunRecord
+from samebits.core.observing.record import RunRecord
 
 __all__ = ["command"]
 

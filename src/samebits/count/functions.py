@@ -10,12 +10,12 @@ from typing import Any
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.count.config import CountConfig
 from samebits.data.artifact import open_artifact
 from samebits.data.inputs.memory import as_inputs
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 
 __all__ = ["count"]
 

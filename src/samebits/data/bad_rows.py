@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from samebits.core.events import Metric, Observer, ignore
+from samebits.core.observing.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.data.files import writing
 from samebits.errors import ConfigError, TooManyBadRows, did_you_mean

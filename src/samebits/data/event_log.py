@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from samebits.core import clock
-from samebits.core.events import Event
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event
 from samebits.data.files import writing
 from samebits.machine.memory import memory_of_all
 

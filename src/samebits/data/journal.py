@@ -29,9 +29,9 @@ from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from samebits.core import clock
 from samebits.core.codec import decode, encode_pieces
 from samebits.core.digest import canonical_json
+from samebits.core.observing import clock
 from samebits.core.plan import Plan
 from samebits.data.event_log import EARLIER
 from samebits.data.files import remove_tree, write_atomic, writing

@@ -1,6 +1,6 @@
 """WHERE tasks run. One file each, behind one lazy table: a name is looked up only when somebody asks for it.
 
-An executor is a place, never a policy: see ``core.executor`` for the contract and ``core.engine`` for order, retry and
+An executor is a place, never a policy: see ``core.ports.executor`` for the contract and ``core.engine`` for order, retry and
 resume. To add one, write a class with that contract and add a line to ``EXECUTORS``.
 """
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from samebits.core.place import STALL_TIMEOUT
+from samebits.core.ports.place import STALL_TIMEOUT
 from samebits.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:  # the thread caps are set from here before NumPy may be loaded
-    from samebits.core.executor import Executor
+    from samebits.core.ports.executor import Executor
 
 __all__ = ["CLUSTERS", "EXECUTORS", "ExecutorOptions", "make_executor"]
 

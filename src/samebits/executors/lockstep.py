@@ -10,8 +10,8 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.executors import ExecutorOptions
 from samebits.executors.worker import run_shard
 

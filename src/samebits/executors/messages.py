@@ -19,7 +19,7 @@ from typing import Any
 
 from loky.backend.reduction import dumps
 
-from samebits.core.executor import Failed, Outcome
+from samebits.core.ports.executor import Failed, Outcome
 
 __all__ = ["Parcel", "load_once", "pack", "store", "unpack", "unwrap", "wrap"]
 

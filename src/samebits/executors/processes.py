@@ -25,8 +25,8 @@ from loky import ProcessPoolExecutor
 from loky.backend.context import ctx_loky
 from loky.process_executor import BrokenProcessPool
 
-from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ConfigError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.liveness import IDLE, LivenessBoard, Seat

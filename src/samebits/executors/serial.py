@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Promise, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Promise, Task
 from samebits.executors import ExecutorOptions
 from samebits.executors.worker import run_shard
 

@@ -15,9 +15,9 @@ import threading
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from samebits.core import clock
-from samebits.core.executor import Handle, Outcome, Task
+from samebits.core.observing import clock
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.executors import ExecutorOptions
 from samebits.executors.worker import run_shard
 

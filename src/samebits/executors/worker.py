@@ -10,11 +10,11 @@ import hashlib
 import traceback
 from typing import Any
 
-from samebits.core import clock
 from samebits.core.codec import encode
 from samebits.core.digest import digest_of_part
-from samebits.core.executor import Done, Failed, Outcome, Task
+from samebits.core.observing import clock
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done, Failed, Outcome, Task
 from samebits.errors import SamebitsError, WorkerLost
 
 __all__ = ["failed", "run_shard"]

@@ -10,7 +10,7 @@ import click
 
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.core.record import RunRecord
+from samebits.core.observing.record import RunRecord
 from samebits.errors import ConfigError, InputError
 from samebits.graph.command_training import commands
 

@@ -10,7 +10,7 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, WHAT, SectionedCommand, SectionedOption
-from samebits.core.record import RunRecord
+from samebits.core.observing.record import RunRecord
 
 __all__ = ["commands"]
 

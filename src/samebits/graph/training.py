@@ -8,7 +8,7 @@ from typing import Any
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.columns import shape_name
 from samebits.data.inputs.memory import as_paths
@@ -20,7 +20,7 @@ from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
 from samebits.in_memory import map_in_memory
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 
 __all__ = ["drawn", "predict_files", "train"]
 

@@ -11,8 +11,8 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.core.record import RunRecord
-from samebits.core.units import show_count
+from samebits.core.observing.record import RunRecord
+from samebits.core.observing.units import show_count
 from samebits.errors import ConfigError
 
 __all__ = ["group"]

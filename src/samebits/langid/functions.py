@@ -13,7 +13,7 @@ import numpy as np
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.data.inputs.columns import is_table, shape_name
@@ -26,7 +26,7 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
 from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sources
 from samebits.langid.training.report import make_report
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 
 __all__ = ["evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
 

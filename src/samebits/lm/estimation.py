@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from samebits.arithmetic.matrices import product
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.lm.config import LmConfig
 from samebits.lm.job import prepare
 from samebits.lm.model.definition import record

@@ -8,12 +8,12 @@ from typing import Any
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
 from samebits.lm.config import LmConfig
 from samebits.lm.model.language_model import LanguageModel
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 
 __all__ = ["train"]
 

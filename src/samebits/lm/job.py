@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from samebits.core import clock
-from samebits.core.columns import missing_columns_named
 from samebits.core.config import config_digest
 from samebits.core.engine import Engine
+from samebits.core.observing import clock
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.fetch import cache_folder
 from samebits.data.journal import kept_folder
+from samebits.data.readers.missing_columns import missing_columns_named
 from samebits.errors import ConfigError, Interrupted, MissingExtra
 from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import RunSettings, resolve

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from samebits import api
-from samebits.core import clock
 from samebits.core.config import read_toml, saved_fields
 from samebits.core.digest import canonical_json, digest_of
-from samebits.core.events import Event, Observer, StageDone, StageStarted, Warned, ignore
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event, Observer, StageDone, StageStarted, Warned, ignore
 from samebits.core.options import RunOptions
 from samebits.data.artifact import open_artifact
 from samebits.data.files import write_atomic

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from samebits.core.units import show_size
+from samebits.core.observing.units import show_size
 from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, bold, details, heading, join, paragraph, table
 

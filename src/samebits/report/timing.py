@@ -7,8 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from samebits.core.amdahl import fit_amdahl
-from samebits.core.units import show_size
+from samebits.core.observing.amdahl import fit_amdahl
+from samebits.core.observing.units import show_size
 from samebits.report.charts import ChartSpan, Line, line_chart, timeline
 from samebits.report.collect import Collection, ReportedRun
 from samebits.report.parts import Section, heading, paragraph, table

@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from samebits.serve import api, completions, pages
-from samebits.serve.artifacts import Verifier
+from samebits.serve.answers import api, completions, pages
 from samebits.serve.guard import Guard, GuardRules
-from samebits.serve.models import Models
-from samebits.serve.places import Places
+from samebits.serve.live.streams import Hub, TooManyStreams
+from samebits.serve.runs.artifacts import Verifier
+from samebits.serve.runs.places import Places
 from samebits.serve.site import Json, Site
-from samebits.serve.streams import Hub, TooManyStreams
+from samebits.serve.trying.models import Models
 
 __all__ = ["make_app"]
 

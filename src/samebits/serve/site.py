@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samebits.serve.about import About
-from samebits.serve.artifacts import Verifier
-from samebits.serve.models import Kind, Model, Models, models_in
-from samebits.serve.places import FolderPlace, Places
-from samebits.serve.streams import Hub
+from samebits.serve.live.streams import Hub
+from samebits.serve.runs.about import About
+from samebits.serve.runs.artifacts import Verifier
+from samebits.serve.runs.places import FolderPlace, Places
+from samebits.serve.trying.models import Kind, Model, Models, models_in
 
 __all__ = ["Json", "Site", "body_of", "field_of", "number_of", "site_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from samebits.core.units import show_size
+from samebits.core.observing.units import show_size
 
 __all__ = ["ago", "count", "duration", "number", "rate", "share", "size"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
-from samebits.core.events import Metric, Warned
+from samebits.core.observing.events import Metric, Warned
 from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter

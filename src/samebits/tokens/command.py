@@ -13,8 +13,8 @@ import click
 
 from samebits.cli.job_command import job_command, observing
 from samebits.cli.sections import HOW, OTHER, PRINT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.core.events import Observer, fan_out
-from samebits.core.record import RunRecord
+from samebits.core.observing.events import Observer, fan_out
+from samebits.core.observing.record import RunRecord
 
 __all__ = ["group"]
 

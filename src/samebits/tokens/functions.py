@@ -8,11 +8,11 @@ from typing import Any
 
 from samebits import api
 from samebits.core.config import make_config
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
 from samebits.data.inputs.memory import as_inputs
 from samebits.data.token_store import TokenStore
-from samebits.notebook import Show
+from samebits.progress.notebook import Show
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.training.tokenizer_job import TokenizerConfig
 

@@ -12,7 +12,7 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import ask_job
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
-from samebits.core.units import show_size
+from samebits.core.observing.units import show_size
 from samebits.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:

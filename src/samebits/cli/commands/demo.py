@@ -14,7 +14,7 @@ from samebits.cli.commands.demo_story import story
 from samebits.cli.commands.demo_ways import WayResult, compute_ways
 from samebits.cli.sections import HOW, OTHER, PRINT, SectionedCommand, SectionedOption
 from samebits.errors import ParityError
-from samebits.progress import make_progress
+from samebits.progress.line import make_progress
 
 if TYPE_CHECKING:
     from samebits.pipeline import PipelineResult

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.errors import SamebitsError
 
 __all__ = ["WAYS", "Way", "WayResult", "compute_ways"]

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from samebits.cli.sections import PRINT, SectionedCommand, SectionedOption
-from samebits.core import clock
-from samebits.core.units import show_size
+from samebits.core.observing import clock
+from samebits.core.observing.units import show_size
 from samebits.errors import ParityError
 
 __all__ = ["command"]

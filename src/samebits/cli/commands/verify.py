@@ -15,18 +15,18 @@ __all__ = ["command"]
 
 
 def _verify(**values: Any) -> None:
-    from samebits import checks
+    from samebits.verification import artifacts
 
-    artifact = checks.verify(values["folder"])
+    artifact = artifacts.verify(values["folder"])
     said = [f"{values['folder']}: all {len(artifact.files)} files are what the manifest says"]
     if values["against"]:
-        checks.compare(values["folder"], values["against"])
+        artifacts.compare(values["folder"], values["against"])
         said.append(f"{values['against']}: the same bytes")
     if values["replay"]:
         said += _replayed(values)
     if values["rerun"]:
         options = flags.build_options(values, None)
-        compared = checks.rerun(
+        compared = artifacts.rerun(
             values["folder"],
             num_shards=_num_shards(values["rerun"]),
             inputs=values["inputs"],
@@ -43,7 +43,7 @@ def _verify(**values: Any) -> None:
 
 
 def _replayed(values: dict[str, Any]) -> list[str]:
-    from samebits.replays import replay
+    from samebits.verification.replays import replay
 
     start, stop = _steps(values["replay"])
     report = replay(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from samebits.core import clock, waiting
+from samebits.core.observing import clock, waiting
 from samebits.errors import ConfigError, InputError
 
 __all__ = ["Limits", "Meter", "run_watched"]

@@ -28,8 +28,8 @@ from importlib import import_module
 from itertools import count
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.grouping import Departures

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from samebits.core.executor import Done, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done, Outcome, Task
 from samebits.errors import ClusterLost, SamebitsError, WorkerLost
 from samebits.executors.cluster.workers import WorkerOrders, open_answer, packed_state
 

@@ -28,8 +28,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from samebits.core.executor import Handle, Outcome, Task
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.in_flight import Flight, Flights

@@ -28,9 +28,9 @@ from uuid import uuid4
 
 from loky.backend.reduction import dumps
 
-from samebits.core import clock
-from samebits.core.executor import Done, Outcome
+from samebits.core.observing import clock
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done, Outcome
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.in_hand import put_down, take_up

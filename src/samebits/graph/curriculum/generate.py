@@ -14,7 +14,7 @@ import msgspec
 
 from samebits.core.config import config_digest
 from samebits.core.engine import Engine
-from samebits.core.events import Metric
+from samebits.core.observing.events import Metric
 from samebits.core.plan import Plan, Shard, cut
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing

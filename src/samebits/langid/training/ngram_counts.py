@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, cut
-from samebits.core.store import NoStore
+from samebits.core.ports.store import NoStore
 from samebits.kernels.langid.ngrams import count_ngrams, link_ngrams
 from samebits.langid.training.tasks import WordCounts
 

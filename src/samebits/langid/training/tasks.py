@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, ShardTable, cut
-from samebits.core.store import NoStore
+from samebits.core.ports.store import NoStore
 from samebits.kernels.langid.dict import Dictionary, accumulate
 from samebits.kernels.langid.known import score_rows
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from samebits.core import clock
 from samebits.core.codec import decode, encode
+from samebits.core.observing import clock
 from samebits.errors import ClusterLost
 
 __all__ = ["Board", "Note", "distributed", "open_board"]

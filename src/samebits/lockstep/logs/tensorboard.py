@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.errors import InputError
 
 __all__ = ["EventFile", "Scalar", "read_scalars"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from samebits.core import clock
-from samebits.core.events import Metric, Observer, ShardDone, StageDone, StageStarted, Warned
+from samebits.core.observing import clock
+from samebits.core.observing.events import Metric, Observer, ShardDone, StageDone, StageStarted, Warned
 from samebits.lockstep.logs.tensorboard import EventFile
 from samebits.lockstep.parent.events import FitEvent, FitStarted, StepDone, ValidationDone
 

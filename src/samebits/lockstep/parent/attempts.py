@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core import clock
-from samebits.core.events import Warned
-from samebits.core.place import Place
+from samebits.core.observing import clock
+from samebits.core.observing.events import Warned
+from samebits.core.ports.place import Place
 from samebits.errors import Interrupted, NotFinite, SamebitsError, ShardFailed, WorkerLost
 from samebits.lockstep.exchange.memory import Sizes
 from samebits.lockstep.parent.checkpoints import Checkpoint, save

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from samebits.core.events import Warned
+from samebits.core.observing.events import Warned
 
 __all__ = ["CheckpointSaved", "FitEvent", "FitObserver", "FitStarted", "StepDone", "ValidationDone", "ignore"]
 

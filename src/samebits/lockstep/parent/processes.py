@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from samebits.core import clock
-from samebits.core.place import Place
+from samebits.core.observing import clock
+from samebits.core.ports.place import Place
 from samebits.errors import ConfigError, WorkerLost
 from samebits.lockstep.exchange.barrier import Gate, make_slots
 from samebits.lockstep.exchange.memory import State, create_memory, map_memory

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.events import Warned
-from samebits.core.place import PartDone, Place, Replayed
+from samebits.core.observing.events import Warned
+from samebits.core.ports.place import PartDone, Place, Replayed
 from samebits.errors import ConfigError, WorkerLost
 from samebits.lockstep.exchange.memory import Sizes
 from samebits.lockstep.parent.attempts import Attempt, Run, digest_of_state

@@ -1,7 +1,7 @@
 """What is trained how: everything about a training run that may change its weights, and nothing else.
 
 ``FitConfig`` is compared field by field with that of a checkpoint, so a resume under other settings is refused by name. How the
-run is carried out (workers, folders, restarts) is in ``core.place.Place``.
+run is carried out (workers, folders, restarts) is in ``core.ports.place.Place``.
 """
 
 from __future__ import annotations

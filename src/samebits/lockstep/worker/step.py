@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from samebits.arithmetic.matrices import total
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.core.seeds import rng_for
 from samebits.kernels.lockstep import steps as kernel
 from samebits.lockstep.exchange.memory import State

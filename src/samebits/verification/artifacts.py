@@ -17,10 +17,10 @@ from typing import Any, NoReturn
 from samebits import api
 from samebits.core.config import make_config
 from samebits.core.engine import Engine
-from samebits.core.events import Event, ShardDone
-from samebits.core.executor import Task
+from samebits.core.observing.events import Event, ShardDone
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard
+from samebits.core.ports.executor import Task
 from samebits.core.regular_file import read_regular
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact

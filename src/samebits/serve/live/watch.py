@@ -15,17 +15,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.serve import words
-from samebits.serve.about import About, Abouts
-from samebits.serve.charts import LiveChart, Mark, Series
-from samebits.serve.follow import Follower
-from samebits.serve.history import read_history
-from samebits.serve.load import Cores, RunLoad, TreeLoad
-from samebits.serve.places import FolderPlace, State, is_held, state_of
-from samebits.serve.progress import RunProgress, StageState
-from samebits.serve.samples import WrittenSamples
-from samebits.serve.thinned import Thinned
+from samebits.serve.live.charts import LiveChart, Mark, Series
+from samebits.serve.live.history import read_history
+from samebits.serve.live.load import Cores, RunLoad, TreeLoad
+from samebits.serve.live.progress import RunProgress, StageState
+from samebits.serve.live.samples import WrittenSamples
+from samebits.serve.live.thinned import Thinned
+from samebits.serve.runs.about import About, Abouts
+from samebits.serve.runs.follow import Follower
+from samebits.serve.runs.places import FolderPlace, State, is_held, state_of
 
 __all__ = ["Published", "Watcher"]
 

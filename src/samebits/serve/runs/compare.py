@@ -12,9 +12,9 @@ import numpy as np
 
 from samebits.core.digest import canonical_json
 from samebits.serve import words
-from samebits.serve.about import About
-from samebits.serve.artifacts import FileNotListed, path_of
-from samebits.serve.places import FolderPlace
+from samebits.serve.runs.about import About
+from samebits.serve.runs.artifacts import FileNotListed, path_of
+from samebits.serve.runs.places import FolderPlace
 
 __all__ = ["Comparison", "Difference", "SettingDifference", "compare", "settings_that_differ"]
 

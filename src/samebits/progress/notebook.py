@@ -13,10 +13,10 @@ from html import escape
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
-from samebits.core import clock
-from samebits.core.events import Event, Metric, Observer, StageStarted, Warned, fan_out
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event, Metric, Observer, StageStarted, Warned, fan_out
 from samebits.errors import ConfigError
-from samebits.progress import Progress, Stage, make_progress
+from samebits.progress.line import Progress, Stage, make_progress
 
 __all__ = ["NotebookProgress", "Show", "in_notebook", "showing"]
 

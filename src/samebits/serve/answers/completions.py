@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from samebits.core import clock
-from samebits.serve.models import Model, ModelFailed, TooBusy
+from samebits.core.observing import clock
 from samebits.serve.site import Json, Site, body_of, field_of, number_of, site_of
+from samebits.serve.trying.models import Model, ModelFailed, TooBusy
 
 __all__ = ["ROUTES", "cut_at_stop"]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.data.artifact import BESIDE, check_file, open_artifact
 from samebits.errors import SamebitsError
-from samebits.serve.about import About
-from samebits.serve.places import FolderPlace
-from samebits.serve.tables import read_page
+from samebits.serve.runs.about import About
+from samebits.serve.runs.places import FolderPlace
+from samebits.serve.runs.tables import read_page
 
 __all__ = [
     "ConfusionView",

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from samebits.serve.about import Abouts
-from samebits.serve.places import Places
+from samebits.serve.runs.about import Abouts
+from samebits.serve.runs.places import Places
 
 __all__ = ["Model", "ModelFailed", "Models", "TooBusy", "models_in"]
 
@@ -154,7 +154,7 @@ class Models:
         async with self._starting:
             if self._now is None or self._now.ended:
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "samebits.serve.worker"),
+                    *(sys.executable, "-m", "samebits.serve.trying.worker"),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     limit=MOST_LINE,

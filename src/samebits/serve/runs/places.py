@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import psutil
 
-from samebits.core import clock
+from samebits.core.observing import clock
 
 __all__ = ["MOST_RUNS", "FolderPlace", "Places", "State", "is_held", "read_object", "state_of"]
 

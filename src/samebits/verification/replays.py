@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from samebits import api
-from samebits.checks import plan_again, read_record, verify
 from samebits.core.engine import Engine
-from samebits.core.events import Observer, ignore
+from samebits.core.observing.events import Observer, ignore
 from samebits.core.options import RunOptions
-from samebits.core.place import Place, Replay, Replayed
 from samebits.core.plan import Plan
+from samebits.core.ports.place import Place, Replay, Replayed
 from samebits.data.artifact import Artifact, ArtifactWriter
 from samebits.data.bad_rows import BadRows
 from samebits.data.journal import kept_folder
@@ -37,6 +36,7 @@ from samebits.lockstep.verification.differences import (
     read_steps,
     tensor_difference,
 )
+from samebits.verification.artifacts import plan_again, read_record, verify
 
 __all__ = ["ReplayReport", "replay"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samebits.serve.places import FolderPlace, read_object
+from samebits.serve.runs.places import FolderPlace, read_object
 
 __all__ = ["About", "Abouts"]
 

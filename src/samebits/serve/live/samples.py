@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from samebits.serve.places import FolderPlace
+from samebits.serve.runs.places import FolderPlace
 
 __all__ = ["WrittenSample", "WrittenSamples"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from samebits.serve import words
-from samebits.serve.about import About
-from samebits.serve.places import FolderPlace, State, state_of
-from samebits.serve.watch import Watcher
+from samebits.serve.live.watch import Watcher
+from samebits.serve.runs.about import About
+from samebits.serve.runs.places import FolderPlace, State, state_of
 
 __all__ = ["Row", "row_of"]
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 
 import msgspec
 
-from samebits.core import clock
-from samebits.serve.about import Abouts
-from samebits.serve.load import Cores
-from samebits.serve.places import FolderPlace, Places
-from samebits.serve.rows import Row, row_of
-from samebits.serve.watch import Watcher
+from samebits.core.observing import clock
+from samebits.serve.live.load import Cores
+from samebits.serve.live.rows import Row, row_of
+from samebits.serve.live.watch import Watcher
+from samebits.serve.runs.about import Abouts
+from samebits.serve.runs.places import FolderPlace, Places
 
 __all__ = ["Hub", "TooManyStreams"]
 

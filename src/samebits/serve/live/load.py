@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from samebits.core import clock
+from samebits.core.observing import clock
 
 __all__ = ["Cores", "RunLoad", "TreeLoad"]
 

@@ -100,7 +100,7 @@ class _Turns:
 
 
 def _begin(name: str, given: dict[str, Any]) -> Iterator[Any]:
-    from samebits.serve.tries import TRIES
+    from samebits.serve.trying.tries import TRIES
 
     return TRIES[name](**given)
 

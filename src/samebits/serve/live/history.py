@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from samebits.serve.follow import Follower
-from samebits.serve.thinned import Thinned
+from samebits.serve.live.thinned import Thinned
+from samebits.serve.runs.follow import Follower
 
 __all__ = ["read_history"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.kernels.serve.events import scan_events
-from samebits.serve.thinned import Busy, Thinned
+from samebits.serve.live.thinned import Busy, Thinned
 
 if TYPE_CHECKING:
     from samebits.kernels.serve.events import Columns

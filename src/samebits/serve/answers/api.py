@@ -14,12 +14,12 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from samebits.report.page import make_page
-from samebits.serve.artifacts import FileNotListed, confusion_of, files_of, path_of
-from samebits.serve.compare import compare, settings_that_differ
-from samebits.serve.models import ModelFailed, TooBusy
+from samebits.serve.live.streams import TooManyStreams
+from samebits.serve.runs.artifacts import FileNotListed, confusion_of, files_of, path_of
+from samebits.serve.runs.compare import compare, settings_that_differ
+from samebits.serve.runs.tables import PAGE_ROWS, read_page
 from samebits.serve.site import Json, body_of, field_of, number_of, site_of
-from samebits.serve.streams import TooManyStreams
-from samebits.serve.tables import PAGE_ROWS, read_page
+from samebits.serve.trying.models import ModelFailed, TooBusy
 
 __all__ = ["ROUTES", "compare_runs", "event_stream", "page_number", "rows_of"]
 

@@ -9,11 +9,11 @@ import shutil
 
 import pytest
 
-from samebits.core import clock
-from samebits.core.events import Event, Metric, ShardDone, StageStarted, Warned
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event, Metric, ShardDone, StageStarted, Warned
 from samebits.lockstep.logs.told import TrainingTold
 from samebits.lockstep.parent.events import FitStarted, StepDone
-from samebits.progress import LiveProgress, PlainProgress
+from samebits.progress.line import LiveProgress, PlainProgress
 
 
 class Clock:

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from samebits.core import clock
-from samebits.serve.follow import Follower
+from samebits.core.observing import clock
+from samebits.serve.runs.follow import Follower
 
 __all__ = ["PAGE_ROWS", "TablePage", "read_page"]
 

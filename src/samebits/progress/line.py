@@ -11,9 +11,9 @@ import sys
 from types import TracebackType
 from typing import Protocol, Self
 
-from samebits.core import clock
-from samebits.core.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
-from samebits.core.units import show_size
+from samebits.core.observing import clock
+from samebits.core.observing.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
+from samebits.core.observing.units import show_size
 from samebits.machine.memory import memory_of_all
 
 __all__ = ["LiveProgress", "PlainProgress", "Progress", "Stage", "make_progress"]

@@ -15,12 +15,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from samebits.core import clock
+from samebits.core.observing import clock
 from samebits.report.charts import Line, line_chart
-from samebits.serve import api, words
-from samebits.serve.artifacts import FileNotListed, confusion_of, files_of, path_of, read_text
-from samebits.serve.models import ModelFailed, TooBusy
+from samebits.serve import words
+from samebits.serve.answers import api
+from samebits.serve.runs.artifacts import FileNotListed, confusion_of, files_of, path_of, read_text
 from samebits.serve.site import site_of
+from samebits.serve.trying.models import ModelFailed, TooBusy
 
 __all__ = ["ROUTES", "error_page", "static_version"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from samebits.core.digest import canonical_json
-from samebits.core.events import Event, ShardDone, StageDone
+from samebits.core.observing.events import Event, ShardDone, StageDone
 
 __all__ = ["RunRecord", "StageTimes"]
 

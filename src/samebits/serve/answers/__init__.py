@@ -1,0 +1,1 @@
+"""What requests are answered with: pages for people, JSON for programs, completions for clients of language models."""

@@ -1,0 +1,1 @@
+"""Runs as they go on: one watcher for each run that somebody looks at."""

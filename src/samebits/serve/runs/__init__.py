@@ -1,0 +1,1 @@
+"""What finished and running runs left in their folders, read when it is asked for."""

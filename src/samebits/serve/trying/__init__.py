@@ -1,0 +1,1 @@
+"""Trying trained models: they run in a process of their own."""
