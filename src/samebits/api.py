@@ -7,8 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from samebits.data.artifact import ArtifactWriter, check_output
 from samebits.data.bad_rows import BadRows
 from samebits.data.event_log import EventLog
 from samebits.data.files import no_room_is_named
-from samebits.data.inputs.reading import reading_threads
+from samebits.data.inputs.reading import reading_by
 from samebits.data.journal import (
     Journal,
     checkpoint_folder,
@@ -38,13 +37,12 @@ from samebits.data.journal import (
 from samebits.data.lock import OutputLock
 from samebits.data.readers.missing_columns import column_flags, missing_columns_named
 from samebits.errors import ConfigError, Interrupted, TooManyBadRows
-from samebits.executors import CLUSTERS, EXECUTORS, ExecutorOptions, make_executor
 from samebits.jobs import get_job
 from samebits.machine.caps import one_math_thread
-from samebits.machine.cores import Choice, choose_workers, look_at_machine
 from samebits.machine.environment import fingerprint
 from samebits.machine.peak_memory import own_peak
-from samebits.machine.ranks import Ranks, ranks_for
+from samebits.machine.ranks import Ranks
+from samebits.workers import Workers, files_of, open_executor, ranks_of_job
 
 if TYPE_CHECKING:
     from samebits.progress.notebook import Show
@@ -95,19 +93,15 @@ def run(
     lock = OutputLock(folder / "lock", output=output)
     try:
         check_output(output, overwrite=options.overwrite)  # the holder before us may have made it meanwhile
-        with reading_threads(_num_threads(options, executor)):
-            planned = job.plan(config)
-        journal = Journal(folder, planned, resume=options.resume, settings=saved_fields(config))
-        try:
-            with _shown(progress, observer) as told, missing_columns_named(config):
-                session = _Session(job, planned, config, options, output, journal, told, started)
-                record = session.run(executor)
-        except TooManyBadRows as error:
-            if error.num_bad == error.num_read:  # a wrong column, say: nothing here is worth keeping
-                journal.forget_parts()
-            raise
-        finally:
-            journal.close()
+        with _shown(progress, observer) as told, missing_columns_named(config):
+            times = StageTimes()
+            watch = fan_out(times, told)
+            with Workers(job, options, given=executor, spool=folder / "spool", observer=watch) as workers:
+                with reading_by(workers.reading_threads, workers.hashing):
+                    planned = job.plan(config)
+                journal = Journal(folder, planned, resume=options.resume, settings=saved_fields(config))
+                session = _Session(job, planned, config, options, output, journal, watch, started)
+                record = session.run(workers, times)
         journal.remove()
         return record
     except BaseException as error:
@@ -137,13 +131,7 @@ def ranks_of(job: str | Job, options: RunOptions) -> Ranks | None:
     Raises:
         ConfigError: the options ask for something else than torchrun has started.
     """
-    if _job(job).default_executor == "lockstep":
-        return ranks_for(options.executor, options.num_workers())
-    if options.executor == "torchrun":
-        raise ConfigError(
-            f"{_job(job).name} trains nothing, so torchrun has no meaning", hint="use -x dask or ray"
-        )
-    return None
+    return ranks_of_job(_job(job), options)
 
 
 def refuse_ranks(what: str, job: str, options: RunOptions | None) -> None:
@@ -199,13 +187,6 @@ def _help(job: Job, config: Any, options: RunOptions, ranks: Ranks) -> RunRecord
     )
 
 
-def _num_threads(options: RunOptions, executor: Executor | None) -> int:
-    """Return how many threads may read the inputs before the plan: as many as there will be workers."""
-    if executor is not None:
-        return executor.workers
-    return 1 if options.executor == "serial" else options.num_workers() or look_at_machine().physical
-
-
 def _drop_if_empty(folder: Path) -> None:
     """Leave no folder behind when a run ends before its first part."""
     if not (folder / "bad_rows.jsonl").exists() and not holds_work(folder):
@@ -232,24 +213,25 @@ class _Session:
         self.options = options
         self.output = output
         self.journal = journal
-        self.times = StageTimes()
         self.log = EventLog(journal.folder / "events.jsonl")
-        self.observer = fan_out(self.times, self.log, observer)
+        self.observer = fan_out(self.log, observer)
         self.started_at = clock.utc_now()
         self.started = started
 
-    def run(self, executor: Executor | None) -> RunRecord:
-        with closing(self.log), closing(self.writer()) as out:
-            with (
-                open_executor(self.job, self.plan, self.options, executor, self.journal.folder / "spool") as (
-                    workers,
-                    choice,
-                ),
-                one_math_thread(),
-                no_room_is_named(self.output),
-            ):
-                metrics = self.job.run(self.plan, self.config, self.engine(workers), out)
-            return self.commit(out, workers, choice, metrics)
+    def run(self, workers: Workers, times: StageTimes) -> RunRecord:
+        try:
+            with closing(self.log), closing(self.writer()) as out:
+                with one_math_thread(), no_room_is_named(self.output):
+                    executor = workers.open(len(self.plan.shards), files_of(self.plan.inputs))
+                    metrics = self.job.run(self.plan, self.config, self.engine(executor), out)
+                workers.close()
+                return self.commit(out, executor, workers.choice.sentence, times, metrics)
+        except TooManyBadRows as error:
+            if error.num_bad == error.num_read:  # a wrong column, say: nothing here is worth keeping
+                self.journal.forget_parts()
+            raise
+        finally:
+            self.journal.close()
 
     def writer(self) -> ArtifactWriter:
         spill = self.journal.folder / "bad_rows.jsonl"
@@ -291,13 +273,13 @@ class _Session:
         )
 
     def commit(
-        self, out: ArtifactWriter, executor: Executor, choice: Choice, metrics: dict[str, Any]
+        self, out: ArtifactWriter, executor: Executor, why: str, times: StageTimes, metrics: dict[str, Any]
     ) -> RunRecord:
         record: RunRecord | None = None
 
         def finish(folder: Path, digest: str) -> None:
             nonlocal record
-            record = self.record(digest, executor, choice, metrics)
+            record = self.record(digest, executor, why, times, metrics)
             record.save(folder / "record.json")
             self.log.move_to(folder / "events.jsonl")
             self.journal.mark_done()
@@ -306,7 +288,9 @@ class _Session:
         assert record is not None
         return record
 
-    def record(self, digest: str, executor: Executor, choice: Choice, metrics: dict[str, Any]) -> RunRecord:
+    def record(
+        self, digest: str, executor: Executor, why: str, times: StageTimes, metrics: dict[str, Any]
+    ) -> RunRecord:
         return RunRecord(
             job=self.job.name,
             config=saved_fields(self.config),
@@ -317,70 +301,11 @@ class _Session:
             artifact_digest=digest,
             executor=executor.name,
             workers=executor.workers,
-            why_workers=choice.sentence,
+            why_workers=why,
             started_at=self.started_at,
             seconds=clock.seconds() - self.started,
-            stages=self.times.stages,
+            stages=times.stages,
             peak_rss={"driver": own_peak(), "largest_child": getattr(executor, "largest_worker", 0)},
             metrics=metrics,
             environment=fingerprint(),
         )
-
-
-@contextmanager
-def open_executor(
-    job: Job, planned: Plan, options: RunOptions, given: Executor | None = None, spool: Path | None = None
-) -> Iterator[tuple[Executor, Choice]]:
-    """Open the executor that the options ask for, with the number of workers they lead to, and close it after."""
-    if given is not None:
-        yield given, Choice(given.workers, f"{given.workers} workers: executor given")
-        return
-    name = job.default_executor if options.executor == "auto" else options.executor
-    if options.address and name in EXECUTORS and name not in CLUSTERS:
-        raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
-    if name in CLUSTERS and job.default_executor == "lockstep":
-        raise ConfigError(
-            f"{job.name} trains in lockstep, not on {name}",
-            hint="leave -x out to use this machine; for several machines use torchrun (docs/guides/cluster.md)",
-        )
-    ranks = ranks_of(job, options)
-    if ranks is not None:
-        name, choice = "torchrun", Choice(ranks.world, f"{ranks.world} ranks of torchrun, each one worker")
-    else:
-        choice = choose_workers(
-            1 if name == "serial" else options.num_workers(),
-            num_shards=len(planned.shards),
-            bytes_per_worker=job.bytes_per_worker,
-        )
-    if options.executor == "auto" and name == "threads" and choice.workers == 1:
-        name = "serial"  # one worker is one core: a thread beside the driver's would use part of a second one
-    executor = make_executor(
-        name,
-        ExecutorOptions(
-            (options.num_workers() or 0) if options.address else choice.workers,
-            options.address,
-            options.stall_timeout,
-            options.pin_cores,
-            floating=getattr(job, "floating", False),
-            files=_files_of(planned.inputs) if name in CLUSTERS else (),
-            spool=str(spool.absolute()) if spool else "",
-        ),
-    )
-    if options.address:
-        choice = Choice(executor.workers, f"{executor.workers} workers: the cluster at {options.address}")
-    try:
-        yield executor, choice
-    except BaseException:
-        executor.close(cancel=True)
-        raise
-    executor.close()
-
-
-def _files_of(inputs: Any) -> tuple[tuple[str, int], ...]:
-    """Return path and size of what tasks will read, where the inputs of a plan are a corpus or hold one."""
-    if isinstance(inputs, tuple):
-        return tuple(file for item in inputs for file in _files_of(item))
-    from samebits.data.inputs.corpus import Corpus
-
-    corpus = getattr(inputs, "corpus", inputs)  # a model may have files of its own: it travels with the state
-    return corpus.files if isinstance(corpus, Corpus) else ()

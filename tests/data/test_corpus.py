@@ -237,7 +237,7 @@ def test_a_large_file_is_hashed_in_spans_with_the_digests_of_one_pass(
 ) -> None:
     data = np.arange(3 * READ_BYTES // 4 + 1000, dtype=np.uint32).tobytes() + b"end"
     write(tmp_path, "a.txt", "b.txt", data=data)
-    monkeypatch.setattr("samebits.data.inputs.corpus.SPAN_BYTES", READ_BYTES)
+    monkeypatch.setattr("samebits.data.inputs.hashing.SPAN_BYTES", READ_BYTES)
     with reading_threads(threads):
         corpus = open_corpus([str(tmp_path)])
     wanted = b"".join(digest for _, digest in hash_blocks(io.BytesIO(data)))
@@ -248,9 +248,9 @@ def test_a_file_that_shrinks_while_it_is_hashed_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "a.txt", data=b"x" * (2 * READ_BYTES))
-    monkeypatch.setattr("samebits.data.inputs.corpus.SPAN_BYTES", READ_BYTES)
+    monkeypatch.setattr("samebits.data.inputs.hashing.SPAN_BYTES", READ_BYTES)
     monkeypatch.setattr(
-        "samebits.data.inputs.corpus.hash_blocks", lambda file, num_bytes: iter([(b"x", b"digest")])
+        "samebits.data.inputs.hashing.hash_blocks", lambda file, num_bytes: iter([(b"x", b"digest")])
     )
     with pytest.raises(InputError, match="became shorter"):
         open_corpus([str(tmp_path)])

@@ -155,7 +155,7 @@ def test_without_the_extra_the_error_is_the_line_to_type(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, f"samebits.executors.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, f"samebits.executors.cluster.{name}", raising=False)
     with pytest.raises(MissingExtra) as caught:
         make_executor(name, ExecutorOptions())
     assert caught.value.hint == f"pip install 'samebits[{name}]'"

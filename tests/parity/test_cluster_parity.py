@@ -13,7 +13,7 @@ from tests.conftest import needs_extra
 from tests.executors.tasks import AddState
 from tests.small_jobs import ANY_BAD, SMALL_JOBS, reference_of, small_shards
 
-from samebits import api
+from samebits import api, workers
 from samebits.core.engine import Engine
 from samebits.core.options import RunOptions
 from samebits.core.plan import cut
@@ -72,7 +72,7 @@ READERS = [
 
 @pytest.mark.parametrize("job", MAP_JOBS)
 def test_workers_are_asked_for_the_files_that_tasks_read(job: str, inputs: Path) -> None:
-    files = api._files_of(api.plan(job, SMALL_JOBS[job].config(inputs)).inputs)
+    files = workers.files_of(api.plan(job, SMALL_JOBS[job].config(inputs)).inputs)
     assert bool(files) is (job in READERS)  # the others carry what they read in the state
     assert look(files).unseen == ()
 
@@ -125,7 +125,7 @@ def test_a_cluster_is_told_whether_the_job_is_floating(
         told.append(options)
         return make_executor("serial", options)
 
-    monkeypatch.setattr(api, "make_executor", listen)
+    monkeypatch.setattr(workers, "make_executor", listen)
     options = RunOptions(executor="dask", address="tcp://somewhere:1", max_bad=ANY_BAD)
     api.run(job, SMALL_JOBS[job].config(inputs), output=tmp_path / "out", options=options)
     assert [options.floating for options in told] == [job in FLOATING]

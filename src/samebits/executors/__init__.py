@@ -16,7 +16,7 @@ from samebits.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:  # the thread caps are set from here before NumPy may be loaded
     from samebits.core.ports.executor import Executor
 
-__all__ = ["CLUSTERS", "EXECUTORS", "ExecutorOptions", "make_executor"]
+__all__ = ["CLUSTERS", "ELSEWHERE", "EXECUTORS", "ExecutorOptions", "make_executor"]
 
 EXECUTORS = {
     "serial": "samebits.executors.serial:SerialExecutor",
@@ -28,6 +28,7 @@ EXECUTORS = {
     "ray": "samebits.executors.cluster.ray:RayExecutor",
 }
 CLUSTERS = ("dask", "ray")  # those that may have an address
+ELSEWHERE = ("processes", *CLUSTERS)  # those whose tasks run outside this process
 
 
 @dataclass(frozen=True, slots=True)

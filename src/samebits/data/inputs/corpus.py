@@ -8,32 +8,24 @@ neither folders, times nor how it is cut, so the same data elsewhere is the same
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
-from samebits.data.inputs.blocks import READ_BYTES, VerifiedFile, hash_blocks
-from samebits.data.inputs.formats import DELIMITERS
+from samebits.data.inputs.blocks import VerifiedFile
+from samebits.data.inputs.hashing import Hashed, absolute, hash_files
 from samebits.data.inputs.listing import Found, list_inputs
-from samebits.data.inputs.reading import read_each
-from samebits.errors import ConfigError, InputError
-
-if TYPE_CHECKING:
-    from samebits.data.readers.csv_rows import CsvStates
+from samebits.errors import ConfigError
 
 __all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
 
 # The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
 CELL_BYTES = 8 << 20
-SPAN_BYTES = 8 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,83 +145,24 @@ def open_corpus(
     if cell_bytes < 1:
         raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
     listing = list_inputs(inputs, format_name=format)
-    spans = [_spans(found) for found in listing.files]
-    here = os.getcwd()  # noqa: PTH109 - asked once: 20 µs a file otherwise
-    parts = iter(read_each(_hash, chain.from_iterable(spans)))
-    sources = tuple(
-        _source(found, list(islice(parts, len(own))), here)
-        for found, own in zip(listing.files, spans, strict=True)
-    )
+    files = absolute(listing.files)
+    sources = tuple(map(_source, files, hash_files(files, cell_bytes=cell_bytes)))
     packed = sum(1 for source in sources if source.compression)
     note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
     return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
 
 
-class _Span(NamedTuple):
-    """Some blocks of a file, hashed by one thread; the last span of a file reads to its end."""
-
-    found: Found
-    start: int
-    num_bytes: int | None
-
-
-def _spans(found: Found) -> list[_Span]:
-    """Cut a large file for several threads; one whose records need an automaton is read in one go."""
-    try:
-        size = Path(found.path).stat().st_size
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
-    if _cuts_records(found) or size <= SPAN_BYTES:
-        return [_Span(found, 0, None)]
-    starts = range(0, size, SPAN_BYTES)
-    return [_Span(found, at, SPAN_BYTES if at + SPAN_BYTES < size else None) for at in starts]
-
-
-def _cuts_records(found: Found) -> bool:
-    return found.kind.format in DELIMITERS and not found.kind.compression
-
-
-def _states_of(found: Found) -> CsvStates | None:
-    if not _cuts_records(found):
-        return None
-    from samebits.data.readers.csv_rows import CsvStates
-
-    return CsvStates(DELIMITERS[found.kind.format])
-
-
-def _hash(span: _Span) -> tuple[int, bytes, bytes]:
-    """Read a span once: its size, the digests of its blocks, and the states needed to cut it."""
-    found = span.found
-    digests = []
-    size = 0
-    states = _states_of(found)
-    try:
-        with Path(found.path).open("rb", buffering=0) as file:
-            file.seek(span.start)
-            for block, digest in hash_blocks(file, num_bytes=span.num_bytes):
-                size += len(block)
-                digests.append(digest)
-                if states is not None:
-                    states.add(block)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=found.origin) from error
-    if span.num_bytes not in (None, size):
-        raise InputError("the input became shorter while it was read", path=found.origin)
-    return size, b"".join(digests), bytes(states) if states is not None else b""
-
-
-def _source(found: Found, parts: Sequence[tuple[int, bytes, bytes]], here: str) -> Source:
+def _source(found: Found, parts: Sequence[Hashed]) -> Source:
     """Join what was read of one file."""
     source = Source(
         found.name,
-        # absolute, because workers start in other folders; pathlib would rewrite odd names
-        os.path.normpath(os.path.join(here, found.path)),  # noqa: PTH118
+        found.path,
         found.origin,
-        sum(size for size, _, _ in parts),
+        sum(part.size for part in parts),
         found.kind.format,
         found.kind.compression,
-        blocks=b"".join(blocks for _, blocks, _ in parts),
-        states=parts[0][2],
+        blocks=b"".join(part.blocks for part in parts),
+        states=parts[0].states,
     )
     return _with_row_groups(source) if source.format == "parquet" else source
 

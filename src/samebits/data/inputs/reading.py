@@ -1,24 +1,36 @@
-"""How many threads read the inputs before the plan: the run's business, so jobs need not know.
+"""Who reads the inputs before the plan: the run's business, so jobs need not know.
 
 Opening a large corpus is part of a run's time, and on many workers the part that would not shrink (200 MB: 0.1 s of a run
-of 1 s). With one worker it is one thread, so that such a run stays on one core and a comparison of the two is fair.
+of 1 s). Where workers are threads of this process, as many threads read; with one worker one, so that such a run stays on
+one core and a comparison of the two is fair. Where they are elsewhere, they read, and this process does not.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
+from samebits.core.engine import Engine
 from samebits.data.background import Beside
 
-__all__ = ["num_reading_threads", "read_each", "reading_threads"]
+__all__ = ["FindEngine", "engine_for", "num_reading_threads", "read_each", "reading_by", "reading_threads"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+
+class FindEngine(Protocol):
+    """Gives the engine on which files are read, or None where threads of this process read them."""
+
+    def __call__(self, files: Sequence[tuple[str, int]], num_shards: int, /) -> Engine | None:
+        """Take path and size of each file, and about how many shards they will have."""
+        ...
+
+
+_engine: ContextVar[FindEngine | None] = ContextVar("reading_engine", default=None)
 # Without a run around it, e.g. in ``samebits plan``, four: hashing waits for the disk more than for the processor.
 _threads: ContextVar[int] = ContextVar("reading_threads", default=4)
 
@@ -36,6 +48,23 @@ def reading_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         _threads.reset(token)
+
+
+@contextmanager
+def reading_by(threads: int, find_engine: FindEngine) -> Iterator[None]:
+    """Read with this many threads of this process, or on the engine, inside the block."""
+    token = _engine.set(find_engine)
+    try:
+        with reading_threads(threads):
+            yield
+    finally:
+        _engine.reset(token)
+
+
+def engine_for(files: Sequence[tuple[str, int]], num_shards: int) -> Engine | None:
+    """Return the engine on which these files (path and size) are to be read; None: threads of this process read them."""
+    find_engine = _engine.get()
+    return find_engine(files, num_shards) if find_engine is not None else None
 
 
 def read_each(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
