@@ -56,8 +56,9 @@ builds: $(VENV)/.stamp-dev  ## the same bits from gcc, clang, -O1 to -O3, and AR
 bench: $(VENV)/.stamp-dev  ## run the benchmarks against the peers (quick form)
 	$(BIN)/python -m benchmarks --quick
 
-docs: $(VENV)/.stamp-dev  ## regenerate docs/reference from the command line
+docs: $(VENV)/.stamp-dev  ## regenerate the reference of the command line, the table of benchmarks, the figures in pages
 	$(BIN)/python -m samebits.cli.commands.reference docs/reference/cli.md
+	$(BIN)/python -m benchmarks.pages
 
 site: $(VENV)/.stamp-run  ## the documentation as pages with search, in build/site
 	$(BIN)/python -m pip install --quiet '.[site]'

@@ -7,6 +7,7 @@ machine that slows down meanwhile slows both. ``--json`` prints one JSON object 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import statistics
 import subprocess
@@ -31,6 +32,7 @@ __all__ = [
     "peer_python",
     "shared_data",
     "show_table",
+    "today",
 ]
 
 REPO = Path(__file__).resolve().parent.parent
@@ -106,6 +108,11 @@ def show_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def today() -> str:
+    """Return the day of a measurement, as records hold it; parts that are measured on their own carry their own day."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
 def finish(
     name: str,
     *,
@@ -122,6 +129,7 @@ def finish(
         "ratios": rounded,
         "details": details,
         "environment": fingerprint(),
+        "measured": today(),
     }
     path = RECORDS / f"{name}.json"
     if options.quick:

@@ -32,7 +32,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import BENCH, RECORDS, REPO, arguments, finish, shared_data, show_table
+from benchmarks.common import BENCH, RECORDS, REPO, arguments, finish, shared_data, show_table, today
 
 NAME = "lm_vs_pytorch"
 TWO_RUNS = "two of lockstep 1"
@@ -340,13 +340,13 @@ def main() -> None:
     if options.only in ("", "speed"):
         steps, rounds = (8, min(2, options.rounds)) if options.quick else (20, options.rounds)
         found, about = measure_speed(data, rounds, steps, with_compile=not options.quick)
-        ratios, details = {**ratios, **found}, {**details, "speed": about}
+        ratios, details = {**ratios, **found}, {**details, "speed": {**about, "measured": today()}}
     if options.only in ("", "large"):
         found, about = measure_large(data, *((1, 2) if options.quick else (options.rounds, 6)))
-        ratios, details = {**ratios, **found}, {**details, "large": about}
+        ratios, details = {**ratios, **found}, {**details, "large": {**about, "measured": today()}}
     if options.only in ("", "curves"):
         found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
-        ratios, details = {**ratios, **found}, {**details, "curves": about}
+        ratios, details = {**ratios, **found}, {**details, "curves": {**about, "measured": today()}}
     equal = len(details.get("speed", {}).get("digests", [""])) == 1
     finish(NAME, equal=equal, ratios=ratios, details=details, options=options)
 
