@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -54,9 +55,9 @@ def test_ticks_are_counted_since_the_last_pulse(tmp_path: Path) -> None:
     board = LivenessBoard(tmp_path)
     path = put(board, 17, 1)
     os.utime(path, ns=(1, 1))
-    assert [board.tick([17]) for _ in range(3)] == [{17: (0, True)}, {17: (1, True)}, {17: (2, True)}]
+    assert [board.tick([17]) for _ in range(3)] == [{17: 0}, {17: 1}, {17: 2}]
     os.utime(path, ns=(2, 2))
-    assert board.tick([17]) == {17: (0, True)}
+    assert board.tick([17]) == {17: 0}
 
 
 def test_a_pulse_of_long_ago_is_no_reason_as_long_as_it_goes_on(tmp_path: Path) -> None:
@@ -65,12 +66,26 @@ def test_a_pulse_of_long_ago_is_no_reason_as_long_as_it_goes_on(tmp_path: Path) 
     path = put(board, 17, 1)
     for beat in range(5):
         os.utime(path, ns=(beat, beat))
-        assert board.tick([17]) == {17: (0, True)}
+        assert board.tick([17]) == {17: 0}
 
 
-def test_a_process_without_a_seat_is_told_apart(tmp_path: Path) -> None:
+def test_a_worker_without_a_seat_lives_as_long_as_it_computes(tmp_path: Path) -> None:
     board = LivenessBoard(tmp_path)
-    assert [board.tick([17]) for _ in range(2)] == [{17: (0, False)}, {17: (1, False)}]
+    assert board.tick([os.getpid()]) == {os.getpid(): 0}
+    began = time.process_time()
+    while time.process_time() - began < 0.05:
+        pass
+    assert board.tick([os.getpid()]) == {os.getpid(): 0}
+
+
+def test_a_worker_that_stands_still_before_it_has_a_seat_is_noticed(tmp_path: Path) -> None:
+    board = LivenessBoard(tmp_path)
+    with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(0.1)
+        assert [board.tick([process.pid]) for _ in range(3)] == [{process.pid: n} for n in range(3)]
+        process.kill()
 
 
 def test_a_worker_leaves_with_its_driver_and_removes_the_run_folder(tmp_path: Path, repo: Path) -> None:

@@ -67,6 +67,26 @@ def test_a_shard_that_always_kills_its_worker_is_named(executor: ProcessesExecut
     assert caught.value.shard == 5
 
 
+def test_a_worker_stopped_while_it_starts_costs_no_more_than_the_stall_timeout(
+    executor: ProcessesExecutor,
+) -> None:
+    """It has no seat yet: a minute of patience for slow imports was kept for stopped ones too."""
+    stopped: list[int] = []
+
+    def stop_all() -> None:
+        while len(started := list(executor._pool._processes)) < 2:
+            time.sleep(0.005)
+        for pid in started:
+            os.kill(pid, signal.SIGSTOP)
+        stopped.extend(set(started) - set(workers_of(executor)))
+
+    thread, began = while_running(stop_all), time.monotonic()
+    assert [part["index"] for part in parts(executor, tasks.AddState())] == list(range(12))
+    thread.join()
+    assert len(stopped) == 2, "they were at the board before they could be stopped"
+    assert time.monotonic() - began < 30
+
+
 def test_a_task_that_cannot_be_sent_fails_its_shard(healthy: ProcessesExecutor) -> None:
     with pytest.raises(ShardFailed, match="lock") as caught:
         parts(healthy, tasks.CannotLeave())

@@ -2,7 +2,8 @@
 
 One small file per worker, named by its process id, in the folder of the run. The worker writes the shard it has in hand;
 a thread in the worker touches the file every second, and ends the process when its parent is gone. A file whose time
-stands still belongs to a worker that is stopped; a file whose process is gone belongs to a worker that was killed.
+stands still belongs to a worker that is stopped; a file whose process is gone belongs to a worker that was killed. A
+worker without a file is still starting: its sign of life is the processor time it uses.
 
 The driver counts its own ticks instead of reading a clock: after Ctrl-Z, a suspended laptop or a corrected clock, all
 workers are as late as the driver itself, and none of them is to blame.
@@ -62,7 +63,7 @@ class LivenessBoard:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._pulses: dict[int, tuple[int | None, int]] = {}  # process id -> last pulse seen, ticks since
+        self._pulses: dict[int, tuple[float | None, int]] = {}  # process id -> last pulse seen, ticks since
 
     def in_hand(self) -> dict[int, int]:
         """Return process id -> shard index for all workers that have one in hand."""
@@ -78,30 +79,37 @@ class LivenessBoard:
         """Return process id -> shard index of workers that are gone with a shard in hand."""
         return {pid: index for pid, index in self.in_hand().items() if not _is_running(pid)}
 
-    def tick(self, pids: Iterable[int]) -> dict[int, tuple[int, bool]]:
-        """Look at every pulse; call it once a second.
-
-        Returns:
-            Process id -> ticks without a new pulse, and whether the process has a seat yet.
-        """
+    def tick(self, pids: Iterable[int]) -> dict[int, int]:
+        """Look at every pulse; call it once a second. Returns process id -> ticks without a new pulse."""
         pulses = {}
         for pid in pids:
             pulse = self._pulse_of(pid)
             before, ticks = self._pulses.get(pid, (pulse, -1))
             pulses[pid] = (pulse, ticks + 1 if pulse == before else 0)
         self._pulses = pulses
-        return {pid: (ticks, pulse is not None) for pid, (pulse, ticks) in pulses.items()}
+        return {pid: ticks for pid, (_, ticks) in pulses.items()}
 
-    def _pulse_of(self, pid: int) -> int | None:
+    def _pulse_of(self, pid: int) -> float | None:
         try:
             return (self.folder / str(pid)).stat().st_mtime_ns
         except FileNotFoundError:
-            return None
+            return _processor_seconds(pid)
 
     def clear(self) -> None:
         """Forget all workers: a new pool starts."""
         for path in self.folder.iterdir():
             path.unlink(missing_ok=True)
+
+
+def _processor_seconds(pid: int) -> float | None:
+    """Return how long a process has computed, on a clock of 10 ms; nothing if it is gone."""
+    import psutil
+
+    try:
+        used = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return float(used.user + used.system)
 
 
 def _is_running(pid: int) -> bool:

@@ -40,7 +40,6 @@ from samebits.machine.signals import interrupts_blocked, kill
 __all__ = ["ProcessesExecutor"]
 
 WATCH_SECONDS = 1.0
-START_SECONDS = 60.0  # a worker may take this long to import what it needs, on a machine that is very busy
 # A pool may break so often in a row, with no shard in hand and no result, before shards are blamed.
 FREE_BREAKS = 3
 _seat: Seat | None = None  # set once in each worker process by _start_worker
@@ -170,9 +169,8 @@ class ProcessesExecutor:
 
     def _watch(self) -> None:
         while not self._closed.wait(WATCH_SECONDS):
-            for pid, (ticks, seated) in self._board.tick(list(self._pool._processes)).items():
-                patience = self._options.stall_timeout
-                if ticks * WATCH_SECONDS > (patience if seated else max(patience, START_SECONDS)):
+            for pid, ticks in self._board.tick(list(self._pool._processes)).items():
+                if ticks * WATCH_SECONDS > self._options.stall_timeout:
                     self._stalled.add(pid)
                     kill(pid)
 
