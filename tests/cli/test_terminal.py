@@ -47,6 +47,7 @@ COMMANDS = [
     ["plan", "count", "a\x1b]0;owned\x07.txt"],
     ["verify", "no\x1b]0;owned\x07"],
     ["charset", "detect", "a\x1b]0;owned\x07.txt"],
+    ["charset", "convert", "a\x1b]0;owned\x07.txt"],
     ["langid", "predict", "a\x1b]0;owned\x07.txt"],
     ["\x1b]0;owned\x07"],
 ]
@@ -71,3 +72,13 @@ def test_a_terminal_shows_what_a_pipe_gets_raw(hostile: Path) -> None:
         capture_output=True,
     )
     assert TITLE.encode() in piped.stdout + piped.stderr
+
+
+def test_a_converted_file_reaches_a_pipe_byte_for_byte_and_a_terminal_in_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(f"one {TITLE}\r\ntwo\r\n".encode())
+    arguments = ["charset", "convert", "a.txt", "--from", "utf-8"]
+    command = [sys.executable, "-m", "samebits", *arguments]
+    piped = subprocess.run(command, cwd=tmp_path, capture_output=True)
+    assert piped.stdout == (tmp_path / "a.txt").read_bytes()
+    shown = on_terminal(arguments, tmp_path)
+    assert b"one \\x1b]0;owned\\x07\r\ntwo\r\n" in shown

@@ -164,10 +164,18 @@ def _convert(**values: Any) -> None:
             raise ConfigError(f"{len(files)} files cannot go to one standard output", hint=hint)
         text, encoding = decoded(files[0].path, read_file(files[0].path), rules)
         click.echo(f"{files[0].path}: {encoding}", err=True)
-        sys.stdout.buffer.write(text.removeprefix("\ufeff").encode("utf-8", "replace"))
+        _print(text.removeprefix("\ufeff"))
         return
     outcomes = [convert_file(file, rules) for file in files]
     _report(outcomes)
+
+
+def _print(text: str) -> None:
+    """Write a text: its bytes into a pipe, its lines to a terminal, where control characters are shown."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text.replace("\r\n", "\n"))
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
 
 
 def _report(outcomes: Sequence[Converted]) -> None:
