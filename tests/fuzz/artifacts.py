@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from tests.fuzz.forge import forge
-from tests.fuzz.genuine import MAKERS
+from tests.fuzz.genuine import FORGEABLE
 
 from samebits.errors import SamebitsError
 
@@ -61,6 +61,16 @@ def use_charset(folder: Path) -> None:
     model.costs.sum()
 
 
+def use_characters(folder: Path) -> None:
+    from samebits.charset.detection.default import load_evidence
+    from samebits.charset.detection.detect import detect_with
+
+    evidence = load_evidence(folder / "models.bin")
+    for encoding in ("utf-8", "cp1251", "cp1252", "shift_jis"):
+        for text in TEXTS:
+            detect_with(evidence, text.encode(encoding, "ignore"))
+
+
 def use_tokens(folder: Path) -> None:
     from samebits.data.token_store import TokenStore
     from samebits.tokens.readers.inspect_store import show_rows, store_stats
@@ -95,8 +105,10 @@ def use_count(folder: Path) -> None:
 USES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "count": (use_count,),
     "langid": (use_langid, use_langid_tables),
+    "langid_compact": (use_langid,),
     "langid_exact": (use_langid, use_langid_tables),
     "charset": (use_charset,),
+    "characters": (use_characters,),
     "tokens_packed": (use_tokens,),
     "tokens_rows": (use_tokens,),
     "lm": (use_lm,),
@@ -145,7 +157,7 @@ def main() -> int:
     found = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        genuine = {kind: MAKERS[kind](Path(scratch) / kind) for kind in kinds}
+        genuine = {kind: FORGEABLE[kind](Path(scratch) / kind) for kind in kinds}
         for kind in kinds:
             for use in USES[kind]:  # a fuzzer whose genuine artifacts are refused would find nothing
                 use(genuine[kind])

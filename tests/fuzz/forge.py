@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from samebits.charset.characters.model_file import ALIGNMENT, MAGIC
 from samebits.core.digest import canonical_json
 from samebits.data.artifact import manifest_digest
 
@@ -76,7 +77,7 @@ def forge(genuine: Path, forged: Path, random: Random) -> str:
     shutil.rmtree(forged, ignore_errors=True)
     shutil.copytree(genuine, forged)
     manifest = json.loads((forged / "manifest.json").read_bytes())
-    names = ["manifest.json", *sorted(manifest["files"])]
+    names = [*(["manifest.json"] if "job" in manifest else []), *sorted(manifest["files"])]
     done = []
     for _ in range(1 + int(random.integers(2))):
         name = pick(random, names)
@@ -108,6 +109,7 @@ def _change_file(path: Path, random: Random) -> str:
     by_suffix: dict[str, Callable[[Path, Random], str]] = {
         ".json": _change_json_file,
         ".npy": _change_array,
+        ".bin": _change_tables,
         ".safetensors": _change_tensors,
     }
     if random.random() < 0.15 or path.suffix not in by_suffix:
@@ -118,6 +120,7 @@ def _change_file(path: Path, random: Random) -> str:
         ValueError,
         KeyError,
         IndexError,
+        TypeError,
         EOFError,
         MemoryError,
     ):  # what an earlier change left is no such file any more
@@ -229,3 +232,24 @@ def _change_tensors(path: Path, random: Random) -> str:
     body[at : at + 4] = np.float32(pick(random, (np.nan, np.inf, 3e38))).tobytes()
     path.write_bytes(data[: 8 + size] + body)
     return str(kind)
+
+
+def _change_tables(path: Path, random: Random) -> str:
+    """Change the header of a file of charset models, or numbers of one of its tables; its digest is made to fit."""
+    data, start = path.read_bytes(), len(MAGIC) + 4
+    stop = start + int.from_bytes(data[start - 4 : start], "little")
+    header, body = json.loads(data[start:stop]), bytearray(data[-(-stop // ALIGNMENT) * ALIGNMENT :])
+    if random.random() < 0.6:
+        said = _change_json(header, random)
+    else:
+        name = pick(random, sorted(header["sections"]))
+        at, size = header["sections"][name]
+        for _ in range(1 + int(random.integers(20))):
+            body[at + int(random.integers(size))] = int(random.integers(256))
+        said = f"numbers of {name}"
+    if random.random() < 0.9:
+        header["sha256"] = hashlib.sha256(body).hexdigest()
+    text = json.dumps(header).encode()
+    head = MAGIC + len(text).to_bytes(4, "little") + text
+    path.write_bytes(head.ljust(-(-len(head) // ALIGNMENT) * ALIGNMENT) + body)
+    return said

@@ -1,15 +1,16 @@
-"""Small genuine artifacts of every job to forge from, made in this process."""
+"""Small genuine artifacts of every job to forge from, made in this process, and the files of models that are shipped."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import samebits
 
-__all__ = ["MAKERS"]
+__all__ = ["FORGEABLE", "MAKERS"]
 
 LINES = {
     "en": ["the cat sat on the mat", "where is the library", "a dog and a bird in the house"],
@@ -17,6 +18,7 @@ LINES = {
     "ru": ["кошка сидит на коврике", "где находится библиотека", "собака и птица в доме"],
 }
 SAMPLES = Path(samebits.__file__).parent / "samples"
+CHARACTERS = Path(samebits.__file__).parent / "charset" / "characters" / "models.bin"
 
 
 def _run(job: str, values: dict[str, Any], output: Path) -> Path:
@@ -55,6 +57,10 @@ def _langid_exact(output: Path) -> Path:
     return _run("langid", {"inputs": [_labelled(output)], "mode": "exact"}, output)
 
 
+def _langid_compact(output: Path) -> Path:
+    return _run("langid", {"inputs": [_labelled(output)], "mode": "compact", "megabytes": 1}, output)
+
+
 def _charset(output: Path) -> Path:
     corpus = output.with_suffix(".corpus")
     corpus.mkdir(exist_ok=True)
@@ -83,9 +89,18 @@ def _graph(output: Path) -> Path:
     return _run("graph_train", {"inputs": [str(data)], "steps": 2, "width": 16, "batch": 8}, output)
 
 
+def _characters(output: Path) -> Path:
+    """The file of the detector's models, beside a list of files as an artifact has it."""
+    output.mkdir(parents=True)
+    shutil.copy(CHARACTERS, output)
+    (output / "manifest.json").write_text(json.dumps({"files": {CHARACTERS.name: {}}}))
+    return output
+
+
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "count": _count,
     "langid": _langid,
+    "langid_compact": _langid_compact,
     "langid_exact": _langid_exact,
     "charset": _charset,
     "tokens_packed": _tokens_packed,
@@ -93,3 +108,5 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "lm": _lm,
     "graph": _graph,
 }
+#: What the forger works on: artifacts of all jobs, and a file that no job makes.
+FORGEABLE = {**MAKERS, "characters": _characters}

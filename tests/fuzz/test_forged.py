@@ -14,21 +14,30 @@ import pytest
 from tests.fuzz import inputs
 from tests.fuzz.artifacts import USES, try_one
 from tests.fuzz.forge import rehash
-from tests.fuzz.genuine import MAKERS
+from tests.fuzz.genuine import FORGEABLE
 
 import samebits
 from samebits.data.array_file import map_array
 from samebits.errors import ArtifactCorrupt, InputError
 from samebits.langid.model.model import LangidModel
 
-LIGHT = ("charset", "count", "langid", "langid_exact", "tokens_packed", "tokens_rows")
+LIGHT = (
+    "characters",
+    "charset",
+    "count",
+    "langid",
+    "langid_compact",
+    "langid_exact",
+    "tokens_packed",
+    "tokens_rows",
+)
 RUNS = 40  # of each kind; 20,000 by 'make sanitize'
 
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("genuine")
-    return {kind: MAKERS[kind](place / kind) for kind in LIGHT}
+    return {kind: FORGEABLE[kind](place / kind) for kind in LIGHT}
 
 
 def forged(genuine: Path, place: Path, change: Callable[[Path], Any]) -> Path:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.fuzz.genuine import MAKERS
 
 if TYPE_CHECKING:
     from tests.command_line import Run
@@ -51,3 +54,28 @@ def test_a_bad_line_is_named_with_its_number(
     failed = samebits("graph", "train", "rows.jsonl", "-o", "model", "--batch", "4", "-w", "1")
     assert failed.code == 1
     assert "rows.jsonl, line 2" in failed.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("train", "math"), ("predict", "texts.txt"), ("eval", "math")])
+def test_without_torch_the_hint_names_the_extra_of_graphs(
+    command: tuple[str, str], tmp_path: Path, torchless: dict[str, Path]
+) -> None:
+    """``predict`` named the extra ``torch``, which brings neither networkx nor sympy."""
+    words = ["graph", command[0], str(torchless[command[1]]), "-o", str(tmp_path / "out")]
+    words = words[:3] if command[0] == "predict" else words
+    words += [] if command[0] == "train" else ["-m", str(torchless["model"])]
+    code = "import sys; sys.modules['torch'] = None; from samebits.__main__ import main; sys.exit(main())"
+    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "needs the package 'torch'" in ended.stderr
+    assert "hint: pip install 'samebits[graph]'" in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def torchless(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model, examples and texts, made with torch."""
+    place = tmp_path_factory.mktemp("torchless")
+    (place / "texts.txt").write_text("2 + 3\n")
+    model = MAKERS["graph"](place / "model")
+    return {"model": model, "math": model.with_suffix(".data"), "texts.txt": place / "texts.txt"}

@@ -19,6 +19,7 @@ def _learn(**values: Any) -> None:
     from samebits.charset.characters.learn import learn_models
     from samebits.charset.pairs import detector_pairs
     from samebits.charset.training.slices import cut_slices, texts_by_language
+    from samebits.data.files import write_atomic
     from samebits.data.inputs.corpus import open_corpus
 
     target = Path(values["output"])
@@ -29,9 +30,7 @@ def _learn(**values: Any) -> None:
     texts = texts_by_language(slices)
     count = sum(map(len, texts.values()))
     data = learn_models(texts, detector_pairs(), trained_on=f"{count:,} texts in {len(texts)} languages")
-    temporary = target.with_name(target.name + ".part")
-    temporary.write_bytes(data)
-    temporary.replace(target)
+    write_atomic(target, data)
     click.echo(f"{target}: {show_size(len(data))}, from {count:,} texts in {len(texts)} languages", err=True)
 
 

@@ -60,11 +60,12 @@ def loading(folder: Path | str) -> Iterator[None]:
     tokenizers, each of which has exceptions of its own.
 
     Raises:
-        ArtifactCorrupt: instead of anything but our own errors, Ctrl-C and errors of the operating system.
+        ArtifactCorrupt: instead of anything but our own errors, Ctrl-C, packages that are not there and errors of the
+            operating system.
     """
     try:
         yield
-    except (SamebitsError, OSError):
+    except (SamebitsError, OSError, ImportError):
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"

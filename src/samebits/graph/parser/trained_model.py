@@ -62,6 +62,7 @@ class GraphModel:
     @classmethod
     def of(cls, artifact: Artifact) -> GraphModel:
         """Take an open artifact."""
+        import_torch("a graph model", extra="graph")  # the checks below make a module's sizes
         from safetensors.numpy import load_file
 
         path = artifact.path("model.safetensors")
