@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: dist lowest anywhere sanitize crashes
 
 help:  ## show the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/^([a-z0-9]+):.*## /  \1\t/' | expand -t 12
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

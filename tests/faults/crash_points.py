@@ -1,14 +1,15 @@
 """Kill a run at every rename and every sync it makes, one after the other, and let the same command go on.
 
-    python -m tests.faults.crash_points [job ...]
+    python -m tests.faults.crash_points [--record FILE] [job ...]
 
 Not random moments but all of them: an undisturbed run counts its points; then each is the end of one run, once right before
 and once right after it. The run that follows must give the digest of the undisturbed one and leave nothing but the
-artifact. ``make crashes`` does it for every job; ``make test`` for ``count``.
+artifact. ``make crashes`` does it for every job and for a pipeline; ``make test`` for ``count``.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import signal
@@ -16,16 +17,36 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.genuine import MAKERS
+from tests.small_jobs import ANY_BAD, SMALL_JOBS, small_shards
 
+from samebits import pipeline
+from samebits.api import run
+from samebits.core.digest import canonical_json
+from samebits.core.options import RunOptions
 from samebits.data.artifact import open_artifact
+from samebits.errors import OutputExists
 
 HOOKED = ("fsync", "rename", "replace")
 LEFT = (".partial", ".old", ".journal", ".lock")
+SHORTER: dict[str, dict[str, Any]] = {  # every step syncs a checkpoint: two tell as much as six
+    "graph_train": {"steps": 2, "warmup": 1},
+    "lm": {"steps": 2, "validate_every": 1, "sample_tokens": 4},
+}
+RECIPE = """
+[stage.words]
+job = "count"
+inputs = ["{samples}"]
+[stage.tokens]
+job = "tokens build"
+inputs = ["{samples}"]
+tokenizer = "byte"
+"""
+Make = Callable[[Path], str]  # makes an output and returns its digest
 
 
 @dataclass
@@ -57,16 +78,48 @@ class Hook:
         return call
 
 
-def run_in_child(kind: str, output: Path, hook: Hook, report: Path) -> int:
-    """Run a job in a forked process under a hook; return its exit status, negative for a signal."""
+def maker_of(name: str, inputs: Path) -> Make:
+    """Return what runs a job of the table, or a pipeline; what its inputs need is made now."""
+    if name == "pipeline":
+        return _pipeline(inputs)
+    job = SMALL_JOBS[name]
+    config = replace(job.config(inputs), **SHORTER.get(name, {}))
+    options = RunOptions(executor="auto" if job.lockstep else "serial", workers="1", max_bad=ANY_BAD)
+
+    def make(output: Path) -> str:
+        with suppress(OutputExists):  # a run that was killed after its last rename: the output is whole
+            run(name, config, output=output, options=options)
+        return open_artifact(output).digest
+
+    return make
+
+
+def _pipeline(inputs: Path) -> Make:
+    recipe = inputs / "recipe.toml"
+    samples = Path(pipeline.__file__).parents[1] / "samples"
+    recipe.write_text(RECIPE.format(samples=samples), encoding="utf-8")
+    options = RunOptions(executor="serial", workers="1", max_bad=ANY_BAD)
+
+    def make(output: Path) -> str:
+        return pipeline.run(pipeline.load(recipe, output=output), options=options).digest
+
+    return make
+
+
+def run_in_child(make: Make, output: Path, hook: Hook, report: Path) -> int:
+    """Run in a forked process under a hook; return its exit status, negative for a signal.
+
+    The report holds the digest, then the names of the points.
+    """
     child = os.fork()
     if child == 0:
         code = 1
         try:
             for name in HOOKED:
                 setattr(os, name, hook.around(name, getattr(os, name)))
-            MAKERS[kind](output)
-            report.write_text("\n".join(hook.seen))
+            with small_shards():
+                digest = make(output)
+            report.write_text("\n".join([digest, *hook.seen]))
             code = 0
         finally:
             os._exit(code)
@@ -74,57 +127,60 @@ def run_in_child(kind: str, output: Path, hook: Hook, report: Path) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def crash_everywhere(kind: str, place: Path) -> tuple[int, list[str]]:
-    """Return how many points there are, and what went wrong at which."""
-    reference, report = place / "reference" / kind, place / "points"
+def crash_everywhere(name: str, place: Path) -> tuple[int, list[str]]:
+    """Return how many kills there were, and what went wrong at which."""
+    inputs, reference, report = place / "inputs", place / "reference" / name, place / "report"
+    inputs.mkdir()
     reference.parent.mkdir()
-    if run_in_child(kind, reference, Hook(-1, after=False), report) != 0:
-        return 0, [f"{kind}: the undisturbed run failed"]
-    points = report.read_text().split()
-    digest = open_artifact(reference).digest
+    with small_shards():
+        make = maker_of(name, inputs)
+    if run_in_child(make, reference, Hook(-1, after=False), report) != 0:
+        return 0, [f"{name}: the undisturbed run failed"]
+    digest, *points = report.read_text().split()
     wrong = []
-    for at in range(len(points)):
+    for at, point in enumerate(points):
         for after in (False, True):
             here = place / "run"
             shutil.rmtree(here, ignore_errors=True)
             here.mkdir()
-            ended = run_in_child(kind, here / kind, Hook(at, after=after), report)
-            words = f"{kind}: {'after' if after else 'before'} {points[at]} {at}"
+            words = f"{name}: {'after' if after else 'before'} {point} {at}"
+            ended = run_in_child(make, here / name, Hook(at, after=after), report)
             if ended != -signal.SIGKILL:
                 wrong.append(f"{words}: ended with {ended}, was not killed")
-                continue
-            if (kept := _complete(here / kind)) and kept != digest:
-                wrong.append(f"{words}: left an artifact with digest {kept}")
-            shutil.rmtree(here / kind, ignore_errors=True) if kept else None
-            if run_in_child(kind, here / kind, Hook(-1, after=False), report) != 0:
+            elif run_in_child(make, here / name, Hook(-1, after=False), report) != 0:
                 wrong.append(f"{words}: the run that follows failed")
-            elif open_artifact(here / kind).digest != digest:
-                wrong.append(f"{words}: another digest")
-            elif left := [path.name for path in here.iterdir() if path.name.endswith(LEFT)]:
+            elif (found := report.read_text().split()[0]) != digest:
+                wrong.append(f"{words}: another digest, {found}")
+            elif left := [path.name for path in here.rglob("*") if path.name.endswith(LEFT)]:
                 wrong.append(f"{words}: left {left}")
     return 2 * len(points), wrong
 
 
-def _complete(folder: Path) -> str:
-    """Return the digest of an artifact that is whole; nothing where there is none yet. Half of one is an error."""
-    return open_artifact(folder).digest if folder.exists() else ""
-
-
 def main() -> int:
     """Crash the named jobs, or all; print a line for each; return 1 if anything went wrong."""
-    kinds = sys.argv[1:] or sorted(MAKERS)
-    total = 0
+    known = [*sorted(SMALL_JOBS), "pipeline"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", type=Path, help="JSON file for the numbers")
+    parser.add_argument("jobs", nargs="*", help=f"of {', '.join(known)}")
+    asked = parser.parse_args()
+    kills: dict[str, int] = {}
     wrong: list[str] = []
-    for kind in kinds:
+    for name in asked.jobs or known:
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
-            num, found = crash_everywhere(kind, Path(scratch))
-        total, wrong = total + num, wrong + found
-        print(f"{kind:16} {num:5} kills, {len(found)} wrong, {time.monotonic() - began:.0f} s", flush=True)
+            kills[name], found = crash_everywhere(name, Path(scratch))
+        wrong += found
+        print(
+            f"{name:16} {kills[name]:5} kills, {len(found)} wrong, {time.monotonic() - began:.0f} s",
+            flush=True,
+        )
         for line in found[:10]:
             print(f"  {line}", flush=True)
-    print(f"{total} kills at every rename and sync of {len(kinds)} jobs, {len(wrong)} wrong")
-    return 1 if wrong or not total else 0
+    total = {"jobs": len(kills), "kills": sum(kills.values()), "wrong": len(wrong)}
+    print(f"{total['kills']} kills at every rename and sync of {len(kills)} jobs, {len(wrong)} wrong")
+    if asked.record:
+        asked.record.write_bytes(canonical_json({"name": "crashes", "kills": kills, "total": total}))
+    return 1 if wrong or not all(kills.values()) else 0
 
 
 if __name__ == "__main__":

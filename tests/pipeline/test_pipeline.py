@@ -47,6 +47,16 @@ def test_a_second_run_skips_every_stage_and_says_so(world: Path) -> None:
     assert [stage["name"] for stage in made["stages"]] == STAGES
 
 
+def test_the_journal_of_a_stage_killed_after_its_last_rename_goes_with_the_next_run(world: Path) -> None:
+    """Found by killing a pipeline at each of its renames and syncs: the stage is whole, so it is skipped."""
+    first = pipeline.run(world / "recipe.toml")
+    journal = world / "run" / "text.journal"
+    journal.mkdir()
+    (journal / "done").touch()
+    assert pipeline.run(world / "recipe.toml").digest == first.digest
+    assert not journal.exists()
+
+
 def test_a_changed_setting_redoes_its_stage_and_what_comes_out_different(world: Path) -> None:
     pipeline.run(world / "recipe.toml")
     changed = pipeline.load(world / "recipe.toml", changes=["clean.min_confidence=1.0"])

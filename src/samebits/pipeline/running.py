@@ -24,7 +24,7 @@ from samebits.core.observing.events import Event, Observer, StageDone, StageStar
 from samebits.core.options import RunOptions
 from samebits.data.artifact import open_artifact
 from samebits.data.files import write_atomic
-from samebits.data.journal import journal_folder
+from samebits.data.journal import journal_folder, remove_finished
 from samebits.errors import ArtifactCorrupt, OutputExists, PlanMismatch
 from samebits.jobs import get_job
 from samebits.pipeline.recipe import PipelineRecipe, StageSpec, parse_recipe, with_settings
@@ -158,6 +158,7 @@ def _run_stage(
         )
     why = _look(recipe, spec)
     if why == "unchanged":
+        remove_finished(folder)
         digest = open_artifact(folder, check="sizes").digest
         return StageResult(spec.name, spec.command, digest, True, why, 0.0, _metrics(folder))
     config = recipe.config_of(spec, get_job(spec.job).Config)
