@@ -30,6 +30,9 @@ ROWS = "".join(json.dumps({"text": line, "lang": "en", "n": 1}) + "\n" for line 
 CSV = 'text,lang\n"a ""quoted"" line",en\nplain,fr\n"two\nlines",de\n'
 GRAPHS = '{"nodes": [{"id": "a", "label": "x"}, {"id": "b"}], "edges": [{"source": "a", "target": "b", "label": "y"}]}\n'
 GRAPHML = '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
+GXL = '<!DOCTYPE gxl SYSTEM "gxl.dtd"><gxl><graph edgemode="undirected"><node id="a"><attr name="label"><string>C </string></attr></node><node id="b"/><edge from="a" to="b"/></graph></gxl>'
+GEXF = '<gexf><graph><attributes class="node"><attribute id="0" title="label"/></attributes><nodes><node id="a"><attvalues><attvalue for="0" value="C"/></attvalues></node><node id="b"/></nodes><edges><edge source="a" target="b"/></edges></graph></gexf>'
+TVE = "# two graphs\nt # 0\nv 0 C\nv 1 O\ne 0 1 single\nt # 1\nv 0 N\nt # -1\n"
 TOML = '[count]\nn = 2\nunit = "char"\n'
 VOCABULOUS = json.dumps({"word_lang_freq": {"the": {"en": 3}, "le": {"fr": 2}}, "languages": ["en", "fr"]})
 TOKENIZER = json.dumps({"samebits_tokenizer": "char.v1", "specials": {}, "vocabulary": ["a", "b", "é"]})
@@ -103,6 +106,12 @@ SEEDS: tuple[tuple[str, bytes, Callable[[Path], None]], ...] = (
     ("c.cp1251", "Съешь ещё этих мягких булок".encode("cp1251"), detect),
     ("g.jsonl", GRAPHS.encode(), read_graphs),
     ("g.graphml", GRAPHML.encode(), read_graphs),
+    ("g.gxl", GXL.encode(), read_graphs),
+    ("g.gexf", GEXF.encode(), read_graphs),
+    ("g.tve", TVE.encode(), read_graphs),
+    ("g.txt", TVE.encode(), read_graphs),
+    ("g.xml", GXL.encode(), read_graphs),
+    ("g.jsonl.gz", gzip.compress(GRAPHS.encode(), mtime=0), read_graphs),
     ("s.toml", TOML.encode(), read_settings),
     ("v.json", VOCABULOUS.encode(), read_words),
     ("tokenizer.json", TOKENIZER.encode(), read_tokenizer),

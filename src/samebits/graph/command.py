@@ -111,19 +111,19 @@ def _reading_flags() -> list[click.Parameter]:
             ["--node-label"],
             default="label",
             section=WHAT,
-            help="key or attribute that holds a node's label [label]",
+            help="key or attribute that holds a node's label; '' ignores labels [label]",
         ),
         flag(
             ["--edge-label"],
             default="label",
             section=WHAT,
-            help="key or attribute that holds an edge's label [label]",
+            help="key or attribute that holds an edge's label; '' ignores labels [label]",
         ),
         flag(
             ["--directed"],
             is_flag=True,
             section=WHAT,
-            help="take JSON graphs that do not say for directed",
+            help="take JSON and t/v/e graphs, which do not say, for directed",
         ),
         flag(
             ["--budget"],
@@ -167,7 +167,7 @@ group.add_command(
             SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
         ],
         help="Print the edit distance of two graphs, or bounds of it, and the edits. "
-        "A and B are .json, .jsonl or .graphml files; file:3 is the third graph of a file.",
+        "A and B are files of graphs (.json, .jsonl, .graphml, .gxl, .gexf, t/v/e text); file:3 is the third graph of a file.",
         short_help="edit distance of two graphs, with bounds and edits",
         example="""
         samebits graph distance a.json b.json

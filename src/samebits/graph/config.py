@@ -115,7 +115,9 @@ class GraphConfig:
     """Which graphs to compare, and how exactly."""
 
     inputs: tuple[str, ...] = option(
-        (), help="files of graphs: .jsonl, .json, .graphml, or folders of them", location=True
+        (),
+        help="files of graphs (.jsonl, .json, .graphml, .gxl, .gexf, t/v/e text), or folders of them",
+        location=True,
     )
     against: tuple[str, ...] = option(
         (), help="compare with these graphs instead of with one another", location=True, metavar="FILE"
@@ -125,9 +127,9 @@ class GraphConfig:
     costs: tuple[str, ...] = option(
         (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
     )
-    node_label: str = option("label", help="key or attribute that holds a node's label")
-    edge_label: str = option("label", help="key or attribute that holds an edge's label")
-    directed: bool = option(False, help="take JSON graphs that do not say for directed")
+    node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
+    edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
+    directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
     trees: bool = option(False, help="compare ordered trees by tree edit distance")
 
     def __post_init__(self) -> None:
@@ -153,7 +155,9 @@ class KnnConfig:
     """Which graphs to look for, where, and how exactly."""
 
     inputs: tuple[str, ...] = option(
-        (), help="queries: files of graphs, .jsonl, .json, .graphml, or folders of them", location=True
+        (),
+        help="queries: files of graphs (.jsonl, .json, .graphml, .gxl, .gexf, t/v/e text), or folders",
+        location=True,
     )
     corpus: tuple[str, ...] = option(
         (), help="files of the graphs to choose from", location=True, metavar="FILE"
@@ -163,9 +167,9 @@ class KnnConfig:
     costs: tuple[str, ...] = option(
         (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
     )
-    node_label: str = option("label", help="key or attribute that holds a node's label")
-    edge_label: str = option("label", help="key or attribute that holds an edge's label")
-    directed: bool = option(False, help="take JSON graphs that do not say for directed")
+    node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
+    edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
+    directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
 
     def __post_init__(self) -> None:
         if self.k < 1:

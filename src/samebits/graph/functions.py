@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from samebits.graph.distance.compare import NO_LIMIT
 from samebits.graph.distance.costs import Costs, Number
 from samebits.graph.distance.knn import KnnShard, cut_queries, fold_nearest, make_state
 from samebits.graph.distance.matrix import MatrixShard, cut_pairs, fold_matrix, make_grid
-from samebits.graph.distance.pair import as_graph, check_budget
+from samebits.graph.distance.pair import as_graphs, check_budget
 from samebits.in_memory import map_in_memory
 
 __all__ = ["Matrix", "Neighbours", "ged_matrix", "knn"]
@@ -69,8 +70,8 @@ class Neighbours:
 
 
 def ged_matrix(
-    graphs: Sequence[Any],
-    against: Sequence[Any] | None = None,
+    graphs: Sequence[Any] | str | Path,
+    against: Sequence[Any] | str | Path | None = None,
     *,
     costs: Costs | None = None,
     budget: int = 1000,
@@ -80,7 +81,7 @@ def ged_matrix(
     """Compare all graphs with one another, or with those of a second list, on all cores.
 
     Args:
-        graphs: Graphs (or networkx graphs): the rows.
+        graphs: Graphs (or networkx graphs), or the path of a file or folder of them: the rows.
         against: The columns; none compares the graphs with one another and mirrors the result.
         costs: What edits cost; 1 each if not given.
         budget: States to look at for each pair.
@@ -90,16 +91,15 @@ def ged_matrix(
     check_budget(budget)
     scaled = (costs or Costs()).scaled()
     limit = NO_LIMIT if threshold is None else scaled.whole(threshold, "threshold") + 1
-    rows = [as_graph(item) for item in graphs]
-    grid = make_grid(rows, None if against is None else [as_graph(item) for item in against])
+    grid = make_grid(as_graphs(graphs), None if against is None else as_graphs(against))
     shards = cut_pairs(grid, budget)
     found = fold_matrix(grid, _map("pairs", MatrixShard(scaled, budget, limit), shards, grid, workers))
     return Matrix(found["lower"], found["upper"], found["expansions"], 10**scaled.digits)
 
 
 def knn(
-    queries: Sequence[Any],
-    corpus: Sequence[Any],
+    queries: Sequence[Any] | str | Path,
+    corpus: Sequence[Any] | str | Path,
     k: int = 10,
     *,
     costs: Costs | None = None,
@@ -109,7 +109,7 @@ def knn(
     """Find the k nearest graphs of the corpus for each query.
 
     Args:
-        queries: Graphs (or networkx graphs) to look for.
+        queries: Graphs (or networkx graphs) to look for, or the path of a file or folder of them.
         corpus: Graphs to choose from.
         k: How many.
         costs: What edits cost; 1 each if not given.
@@ -121,8 +121,8 @@ def knn(
     """
     check_budget(budget)
     scaled = (costs or Costs()).scaled()
-    state = make_state([as_graph(item) for item in queries], [as_graph(item) for item in corpus], k)
-    parts = _map("queries", KnnShard(k, scaled, budget), cut_queries(len(queries)), state, workers)
+    state = make_state(as_graphs(queries), as_graphs(corpus), k)
+    parts = _map("queries", KnnShard(k, scaled, budget), cut_queries(state.num_queries), state, workers)
     found = fold_nearest(k, parts)
     return Neighbours(
         found["neighbours"],

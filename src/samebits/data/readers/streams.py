@@ -16,7 +16,7 @@ from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
 from samebits.data.readers.pieces import BOM, Fault, Framing, Piece, bom_length, too_long
 from samebits.errors import InputError
 
-__all__ = ["MAX_RATIO", "BrokenStream", "decompressed", "stream_pieces"]
+__all__ = ["MAX_RATIO", "BrokenStream", "decompressed", "inflated", "stream_pieces"]
 
 # Prose shrinks 3 to 10 times, logs up to about 100; gzip's own limit is 1,032 and zstd's 32,768. What fits into
 # FREE_BYTES is let through whatever its ratio: it costs nobody anything.
@@ -42,13 +42,36 @@ def decompressed(file: VerifiedFile, compression: str) -> Iterator[bytes]:
     num_bytes = 0
     for data in steps(_blocks(file)):
         num_bytes += len(data)
-        if num_bytes > FREE_BYTES and num_bytes > MAX_RATIO * file.size:
-            raise InputError(
-                f"expands to more than {MAX_RATIO} times its {file.size} bytes, like a file made to fill disks",
-                path=file.origin,
-                hint="if it is what it should be, decompress it yourself and give the result",
-            )
+        _check_ratio(num_bytes, file.size, file.origin)
         yield data
+
+
+def inflated(data: bytes, compression: str, *, path: str) -> bytes:
+    """Return the whole content of a small compressed file that is in memory already.
+
+    Raises:
+        InputError: It is damaged, ends too early, or grows out of all proportion.
+    """
+    steps = _gunzip if compression == "gz" else _unzstd
+    pieces: list[bytes] = []
+    num_bytes = 0
+    try:
+        for piece in steps(iter([data])):
+            num_bytes += len(piece)
+            _check_ratio(num_bytes, len(data), path)
+            pieces.append(piece)
+    except BrokenStream as error:
+        raise InputError(str(error), path=path) from None
+    return b"".join(pieces)
+
+
+def _check_ratio(num_bytes: int, size: int, path: str) -> None:
+    if num_bytes > FREE_BYTES and num_bytes > MAX_RATIO * size:
+        raise InputError(
+            f"expands to more than {MAX_RATIO} times its {size} bytes, like a file made to fill disks",
+            path=path,
+            hint="if it is what it should be, decompress it yourself and give the result",
+        )
 
 
 def _blocks(file: VerifiedFile) -> Iterator[bytes]:

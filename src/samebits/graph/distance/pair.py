@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from samebits.graph.distance.compare import MOST_NODES, compare_pairs
 from samebits.graph.distance.costs import Costs, Number
 from samebits.graph.distance.edits import Edit, apply_edits, edit_script
 from samebits.graph.distance.pack import pack
+from samebits.graph.formats.read import read_graphs
 
-__all__ = ["Distance", "as_graph", "check_budget", "ged"]
+__all__ = ["Distance", "as_graph", "as_graphs", "check_budget", "ged"]
 
 BUDGET = 10_000
 
@@ -86,11 +89,19 @@ class Distance:
 
 
 def as_graph(value: Any) -> Graph:
-    """Take a Graph as it is, a networkx graph with its attribute ``label``.
+    """Take a Graph as it is, a networkx graph with its attribute ``label``, the only graph of a file.
 
     Raises:
-        ConfigError: for anything else.
+        ConfigError: for anything else, and for a file of several graphs.
     """
+    if isinstance(value, str | os.PathLike):
+        found = read_graphs(Path(value))
+        if len(found) != 1:
+            raise ConfigError(
+                f"{os.fspath(value)} holds {len(found)} graphs, one was expected",
+                hint="choose one: read_graphs(path)[0]",
+            )
+        return found[0]
     if isinstance(value, Graph):
         return value
     if hasattr(value, "is_multigraph") and hasattr(value, "is_directed"):
@@ -98,6 +109,13 @@ def as_graph(value: Any) -> Graph:
     raise ConfigError(
         f"a {type(value).__name__} is not a graph", hint="make one: Graph(labels=[...], edges=[(0, 1), ...])"
     )
+
+
+def as_graphs(values: Any) -> list[Graph]:
+    """Take a list of whatever ``as_graph`` takes, or the path of a file or folder of graphs."""
+    if isinstance(values, str | os.PathLike):
+        return read_graphs(Path(values))
+    return [as_graph(value) for value in values]
 
 
 def check_budget(budget: int) -> None:
@@ -110,7 +128,7 @@ def ged(a: Any, b: Any, *, costs: Costs | None = None, budget: int = BUDGET) -> 
     """Return the graph edit distance of two graphs, or the tightest interval the budget proves.
 
     Args:
-        a: A Graph, or a networkx Graph or DiGraph (labels in the attribute ``label``).
+        a: A Graph, a networkx Graph or DiGraph (labels in the attribute ``label``), or the path of a file of one graph.
         b: The same.
         costs: What edits cost; 1 each if not given.
         budget: States of the search to look at; never seconds, so every machine gives the same answer. 0 gives bounds

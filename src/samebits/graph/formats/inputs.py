@@ -40,7 +40,9 @@ def load(inputs: Sequence[str], reading: Reading) -> Loaded:
         InputError: if a file cannot be used or holds no graph.
     """
     if not inputs:
-        raise ConfigError("no graphs were given", hint="name .jsonl, .json or .graphml files")
+        raise ConfigError(
+            "no graphs were given", hint="name .jsonl, .json, .graphml, .gxl, .gexf or t/v/e files"
+        )
     graphs: list[Graph] = []
     names: list[str] = []
     total = hashlib.sha256()
