@@ -12,20 +12,25 @@ from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.pack import GraphSet
 from samebits.kernels.graph.distance import distances
 
-__all__ = ["MOST_NODES", "NO_LIMIT", "Compared", "compare_pairs"]
+__all__ = ["MOST_NODES", "NO_LIMIT", "Compared", "compare_pairs", "no_places"]
 
 # Up to here a table of all pairs of nodes and its assignment take well under a second; above, only counts are compared.
 MOST_NODES = 512
 NO_LIMIT = 1 << 60
+PLACE_HEAD = 3  # numbers of a place before one for each level and one for each node
 
 
 class Compared(NamedTuple):
-    """Pairs in the order asked for; bounds in scaled units."""
+    """Pairs in the order asked for; bounds in scaled units.
+
+    ``places`` holds where each search stopped, if it was asked for: a row that begins with 0 has ended.
+    """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     expansions: NDArray[np.int64]
     images: list[NDArray[np.int32]]
+    places: NDArray[np.int64]
 
 
 def compare_pairs(
@@ -37,6 +42,7 @@ def compare_pairs(
     budget: int,
     limit: int = NO_LIMIT,
     with_mappings: bool = False,
+    places: NDArray[np.int64] | None = None,
 ) -> Compared:
     """Compare pairs of graphs.
 
@@ -48,13 +54,15 @@ def compare_pairs(
         budget: States to look at for each pair.
         limit: A distance of this or more (scaled) need only be proven to be so.
         with_mappings: Whether to return the image of every node of the first graphs, -1 where it is deleted.
+        places: Where the searches of an earlier call stopped, to go on from there; ``no_places`` to begin. For graphs of at
+            most ``MOST_NODES`` nodes only.
     """
     sizes = graphs.sizes
     large = np.maximum(sizes[first], sizes[second]) > MOST_NODES
     if large.any():
         return _compare_some_large(graphs, first, second, scaled, budget, limit, with_mappings, large)
     doubled = np.full(len(first), min(2 * limit, NO_LIMIT), np.int64)
-    lower, upper, spent, flat = distances(
+    lower, upper, spent, flat, stopped = distances(
         graphs.labels,
         graphs.node_at,
         graphs.sources,
@@ -70,9 +78,15 @@ def compare_pairs(
         graphs.num_edge_labels,
         budget,
         with_mappings,
+        places,
     )
     images = np.split(flat, np.cumsum(sizes[first])[:-1]) if with_mappings else []
-    return Compared(lower // 2, upper // 2, spent, images)
+    return Compared(lower // 2, upper // 2, spent, images, stopped)
+
+
+def no_places(graphs: GraphSet, pairs: int) -> NDArray[np.int64]:
+    """Return the places of searches that have not begun."""
+    return np.zeros((pairs, PLACE_HEAD + 2 * max(1, int(graphs.sizes.max(initial=0)))), np.int64)
 
 
 def _compare_some_large(
@@ -104,7 +118,7 @@ def _compare_some_large(
             images[k] = image
     for k in np.flatnonzero(large).tolist():
         lower[k], upper[k], images[k] = _count_labels(graphs, int(first[k]), int(second[k]), scaled)
-    return Compared(lower, upper, spent, images if with_mappings else [])
+    return Compared(lower, upper, spent, images if with_mappings else [], np.zeros((len(first), 0), np.int64))
 
 
 def _without_large(graphs: GraphSet) -> GraphSet:

@@ -9,191 +9,34 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from samebits.kernels.graph.assign cimport FAR, NONE, Assignment, assign, force_first_row
-from samebits.kernels.graph.levels cimport (
-    Levels, count_edges, first_level, next_level, shift_tallies,
-)
+from samebits.kernels.graph.assign cimport FAR, Assignment, assign, force_first_row
+from samebits.kernels.graph.levels cimport Levels, count_edges, first_level
 from samebits.kernels.graph.load cimport load_pair
-from samebits.kernels.graph.pair cimport Pair, Prices, edge_cost, mapping_cost, refine
+from samebits.kernels.graph.pair cimport Pair, Prices
+from samebits.kernels.graph.search cimport (
+    SAVED_HEAD, Answer, back_to_place, keep_if_better, make_children, rounded, save_place, search,
+)
 from samebits.kernels.graph.work cimport (
     Graphs, Work, close_work, open_work, room_for_level, room_for_tallies,
 )
 
 cdef enum:
-    SWEEPS = 40  # refinement ends by itself after 3 to 8; this only bounds the worst case
     GUESS_ROWS = 10  # from here on a second starting mapping pays for itself; smaller pairs are solved meanwhile
-    FREE_ROWS = 64  # a state with more open nodes counts as (open / 64)^3 states: that is what its assignment costs
 
 
-cdef struct Answer:
-    int64_t lower
-    int64_t upper
-    int64_t spent
-
-
-cdef inline int64_t rounded(const Pair* p, int64_t bound) noexcept nogil:
-    """The least distance that exists and is not below the bound."""
-    cdef int64_t steps = bound // p.grain
-    if steps * p.grain < bound:
-        steps += 1
-    return steps * p.grain
-
-
-cdef inline int64_t price_of(int rows) noexcept nogil:
-    cdef int64_t share = (<int64_t>rows * rows * rows) // (FREE_ROWS * FREE_ROWS * FREE_ROWS)
-    return share if share > 1 else 1
-
-
-cdef inline void keep_if_better(Work* w, int t, Answer* answer) noexcept nogil:
-    """Price the mapping of level t's assignment in full, and keep it if it is the best so far."""
-    cdef Pair* p = &w.pair
-    cdef int i, v
-    cdef int64_t cost
-    for i in range(t):
-        w.image[i] = w.chosen[i]
-    for i in range(t, p.n1):
-        v = w.levels.node_at[t][w.found.col_of[i - t]]
-        w.image[i] = v if v < p.n2 else p.n2
-    cost = mapping_cost(p, w.image)
-    if cost < answer.upper or t == 0:
-        if t == 0 or price_of(p.n1) == 1:
-            cost = refine(p, w.image, w.owner, cost, answer.lower, SWEEPS)
-        if cost < answer.upper:
-            answer.upper = cost
-            for i in range(p.n1):
-                w.best[i] = w.image[i]
-
-
-cdef inline void make_children(Work* w, int t, int64_t value, int64_t limit) noexcept nogil:
-    """List the columns worth trying for node t, cheapest first; ties by column."""
-    cdef Pair* p = &w.pair
-    cdef Assignment* a = &w.found
-    cdef int wide = w.levels.width[t], k, v, n = 0, at, floor = -1
-    cdef int64_t bound
-    cdef int32_t* column = w.child_column[t]
-    cdef int64_t* bounds = w.child_bound[t]
-    force_first_row(w.levels.cost[t], wide, a)
-    if w.same1[t] >= 0:
-        floor = w.chosen[w.same1[t]]
-    for k in range(p.n2 + 1):
-        w.seen[k] = 0
-    for k in range(wide):
-        v = w.levels.node_at[t][k]
-        if v > p.n2:
-            v = p.n2
-        if v < floor:
-            continue
-        at = w.same2[v] if v < p.n2 else p.n2
-        if w.seen[at] or a.dist[k] >= FAR:
-            continue
-        w.seen[at] = 1
-        bound = value + a.dist[k]
-        if rounded(p, bound) >= limit:
-            continue
-        at = n
-        while at > 0 and bounds[at - 1] > bound:
-            bounds[at] = bounds[at - 1]
-            column[at] = column[at - 1]
-            at -= 1
-        bounds[at] = bound
-        column[at] = k
-        n += 1
-    w.child_count[t] = n
-    w.child_next[t] = 0
-
-
-cdef inline int64_t open_bound(Work* w, int t, int64_t best) noexcept nogil:
-    """The least bound of all states not yet looked at, on levels 0..t."""
-    cdef int q, r
-    cdef int64_t bound
-    for q in range(t + 1):
-        for r in range(w.child_next[q], w.child_count[q]):
-            bound = rounded(&w.pair, w.child_bound[q][r])
-            if bound < w.bound[q]:
-                bound = w.bound[q]
-            if bound < best:
-                best = bound
-    return best
-
-
-cdef inline int64_t decided(Work* w, int t, int v) noexcept nogil:
-    """Cost of everything decided once node t is mapped to v."""
-    cdef Pair* p = &w.pair
-    cdef int64_t cost = w.spent[t] + p.node_cost[<int64_t>t * (p.n2 + 1) + v]
-    cdef int at, k, x
-    for at in range(p.first1[t], p.first1[t + 1]):
-        k = p.near1[at]
-        if k >= t:
-            continue
-        x = w.chosen[k]
-        if v == p.n2 or x == p.n2:
-            cost += edge_cost(p, p.edge1[<int64_t>t * p.n1 + k], 0)
-            if p.ways == 2:
-                cost += edge_cost(p, p.edge1[<int64_t>k * p.n1 + t], 0)
-        else:
-            cost += edge_cost(p, p.edge1[<int64_t>t * p.n1 + k], p.edge2[<int64_t>v * p.n2 + x])
-            if p.ways == 2:
-                cost += edge_cost(p, p.edge1[<int64_t>k * p.n1 + t], p.edge2[<int64_t>x * p.n2 + v])
-    return cost
-
-
-cdef inline int search(Work* w, int64_t budget, int64_t limit, Answer* answer) noexcept nogil:
-    """Look for mappings below the limit; -1 if memory ran out."""
+cdef inline int compare(
+    const Graphs* g, Work* w, int64_t a, int64_t b, int64_t budget, int64_t limit, int64_t* saved, Answer* answer
+) noexcept nogil:
+    """Bounds first, then the search, from where it stopped if ``saved`` says so; the mapping of the upper bound is left in
+    ``best``, by places of the order.
+    """
     cdef Pair* p = &w.pair
     cdef Levels* s = &w.levels
-    cdef int t = 0, at, v, rows
-    cdef int64_t value, bound, goal = answer.lower
-    cdef int64_t cut = limit if limit < answer.upper else answer.upper
-    while True:
-        if w.child_next[t] >= w.child_count[t] or rounded(p, w.child_bound[t][w.child_next[t]]) >= cut:
-            t -= 1
-            if t < 0 or answer.upper <= goal:
-                break
-            shift_tallies(p, s, t, w.chosen[t], 1)
-            continue
-        rows = p.n1 - t - 1
-        if answer.spent + price_of(rows) > budget:
-            bound = open_bound(w, t, cut)
-            if bound > answer.lower:
-                answer.lower = bound
-            return 0
-        answer.spent += price_of(rows)
-        at = w.child_column[t][w.child_next[t]]
-        bound = w.child_bound[t][w.child_next[t]]
-        w.child_next[t] += 1
-        v = s.node_at[t][at]
-        if v > p.n2:
-            v = p.n2
-        if room_for_level(w, t + 1, <int64_t>rows * s.width[t]) != 0:
-            return -1
-        next_level(p, &w.prices, s, t, at)
-        w.chosen[t] = v
-        w.spent[t + 1] = decided(w, t, v)
-        value = p.base + w.spent[t + 1] + assign(s.cost[t + 1], rows, s.width[t + 1], &w.found)
-        w.bound[t + 1] = rounded(p, value if value > bound else bound)
-        if w.bound[t + 1] < w.bound[t]:
-            w.bound[t + 1] = w.bound[t]
-        if w.bound[t + 1] < cut:
-            keep_if_better(w, t + 1, answer)
-            if answer.upper < cut:
-                cut = answer.upper
-        if rows > 1 and w.bound[t + 1] < cut:
-            shift_tallies(p, s, t, v, -1)
-            t += 1
-            make_children(w, t, value, cut)
-    if cut > answer.lower:
-        answer.lower = cut
-    return 0
-
-
-cdef inline int compare(const Graphs* g, Work* w, int64_t a, int64_t b, int64_t budget, int64_t limit, Answer* answer) noexcept nogil:
-    """Bounds first, then the search; the mapping of the upper bound is left in ``best``, by places of the order."""
-    cdef Pair* p = &w.pair
-    cdef Levels* s = &w.levels
-    cdef int wide
+    cdef int wide, t = 0
     cdef int64_t value
     load_pair(g, w, a, b)
     answer.spent = 0
+    answer.depth = -1
     if p.n1 == 0:
         answer.lower = answer.upper = p.base
         return 0
@@ -210,11 +53,14 @@ cdef inline int compare(const Graphs* g, Work* w, int64_t a, int64_t b, int64_t 
     first_level(p, &w.prices, s, 1, s.cost[0])
     value = p.base + assign(s.cost[0], p.n1, wide, &w.found)
     answer.lower = rounded(p, value) if value > 0 else 0
+    w.spent[0] = 0
+    w.bound[0] = answer.lower
+    if saved != NULL and saved[0] > 0:
+        t = back_to_place(w, value, saved, answer)
+        return t if t < 0 else search(w, t, answer.spent + budget, limit, answer)
     keep_if_better(w, 0, answer)
     if answer.lower >= answer.upper or answer.lower >= limit:
         return 0
-    w.spent[0] = 0
-    w.bound[0] = answer.lower
     make_children(w, 0, value, limit if limit < answer.upper else answer.upper)
     if p.n1 >= GUESS_ROWS:
         if room_for_level(w, 1, <int64_t>p.n1 * wide) != 0:
@@ -222,9 +68,12 @@ cdef inline int compare(const Graphs* g, Work* w, int64_t a, int64_t b, int64_t 
         first_level(p, &w.prices, s, 2, s.cost[1])
         assign(s.cost[1], p.n1, wide, &w.found)
         keep_if_better(w, 0, answer)
-    if answer.lower >= answer.upper or budget <= 0 or p.n1 == 1:
+    if answer.lower >= answer.upper or p.n1 == 1:
         return 0
-    return search(w, budget, limit, answer)
+    if budget <= 0:
+        answer.depth = 0
+        return 0
+    return search(w, 0, budget, limit, answer)
 
 
 def distances(
@@ -243,6 +92,7 @@ def distances(
     int64_t num_edge_labels,
     int64_t budget,
     bint with_mappings=False,
+    const int64_t[:, ::1] saved=None,
 ):
     """Compare pairs of graphs.
 
@@ -262,9 +112,12 @@ def distances(
         num_edge_labels: Largest edge label.
         budget: States to look at, for each pair.
         with_mappings: Whether to return the mappings.
+        saved: A row for each pair: where its search stopped, as an earlier call returned it, or zeros to begin. The
+            budget is then that of this call alone, expansions are those of all calls.
 
     Returns:
-        lower, upper (doubled), expansions, and the image of every node of every first graph (-1: deleted), or none.
+        lower, upper (doubled), expansions, the image of every node of every first graph (-1: deleted) or none, and where
+        searches have stopped if ``saved`` was given (a row that begins with 0 has ended).
     """
     cdef int64_t k, a, b, n, most = 1, most_edges = 1, at = 0, total = 0
     cdef int64_t pairs = first.shape[0], graphs = node_at.shape[0] - 1
@@ -272,7 +125,8 @@ def distances(
     cdef Graphs g
     cdef Answer answer
     cdef Prices forth, back
-    cdef bint swapped, failed = False
+    cdef bint swapped
+    cdef int failed = 0
     assert second.shape[0] == pairs and limits.shape[0] == pairs and prices.shape[0] == 6
     for k in range(graphs):
         most = max(most, node_at[k + 1] - node_at[k])
@@ -285,8 +139,14 @@ def distances(
     upper = np.zeros(pairs, np.int64)
     spent = np.zeros(pairs, np.int64)
     images = np.zeros(total if with_mappings else 0, np.int32)
+    places = np.zeros((pairs, 0), np.int64) if saved is None else np.array(saved)
+    if saved is not None and (saved.shape[0] != pairs or saved.shape[1] < SAVED_HEAD + 2 * most):
+        raise ValueError(f"places of {saved.shape[1]} numbers for graphs of {most} nodes")
     cdef int64_t[::1] lower_view = lower, upper_view = upper, spent_view = spent
     cdef int32_t[::1] image_view = images
+    cdef int64_t[:, ::1] place_view = places
+    cdef bint keeps = saved is not None
+    cdef int64_t* place
     set_prices(&forth, &prices[0], False)
     set_prices(&back, &prices[0], True)
     g.labels = &labels[0] if labels.shape[0] else NULL
@@ -305,17 +165,22 @@ def distances(
             n = node_at[a + 1] - node_at[a]
             swapped = n > node_at[b + 1] - node_at[b]
             w.prices = back if swapped else forth
-            if compare(&g, &w, b if swapped else a, a if swapped else b, budget, limits[k], &answer) != 0:
-                failed = True
+            place = &place_view[k, 0] if keeps else NULL
+            failed = compare(&g, &w, b if swapped else a, a if swapped else b, budget, limits[k], place, &answer)
+            if failed != 0:
                 break
+            if keeps:
+                save_place(&w, &answer, place)
             lower_view[k], upper_view[k], spent_view[k] = answer.lower, answer.upper, answer.spent
             if with_mappings:
                 write_mapping(&w, swapped, &image_view[at] if n else NULL)
                 at += n
     close_work(&w)
+    if failed == -2:
+        raise ValueError("a search cannot go on from the place of another pair")
     if failed:
         raise MemoryError(f"no memory to compare graphs of {most} nodes")
-    return lower, upper, spent, images
+    return lower, upper, spent, images, places
 
 
 cdef inline void set_prices(Prices* out, const int64_t* prices, bint swapped) noexcept nogil:
