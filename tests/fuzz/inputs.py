@@ -91,7 +91,7 @@ def read_words(path: Path) -> None:
 
 
 def read_tokenizer(path: Path) -> None:
-    from samebits.tokens.encoders.open_tokenizer import open_tokenizer
+    from samebits.tokens.tokenizers.open_tokenizer import open_tokenizer
 
     open_tokenizer(str(path))
 

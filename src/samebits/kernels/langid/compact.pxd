@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from samebits.kernels.langid.unicode cimport Points, Tables
+from samebits.kernels.langid.text.unicode cimport Points, Tables
 
 cdef enum:
     MOST_LANGUAGES = 256

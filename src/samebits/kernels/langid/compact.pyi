@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 def check_stream(buckets: NDArray[np.uint32], stream: NDArray[np.uint16], num_languages: int) -> bool: ...
 

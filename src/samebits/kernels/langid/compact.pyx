@@ -13,11 +13,11 @@ from libc.string cimport memset
 
 import numpy as np
 
-from samebits.kernels.langid.no_language cimport is_noise
+from samebits.kernels.langid.text.no_language cimport is_noise
 from samebits.kernels.langid.ngrams cimport (
     END, LONGEST_WORD, MOST_LETTERS, START, extend, first_hash, key_of, word_key,
 )
-from samebits.kernels.langid.unicode cimport (
+from samebits.kernels.langid.text.unicode cimport (
     COMPOSES, Points, Tables, compose, decode, decompose, flags_of, record_of,
 )
 

@@ -24,9 +24,9 @@ from samebits.kernels.tokens.chars import count_chars, rows_to_strings
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.words import count_words
 from samebits.tokens.encoders.interface import SpecialTokens
-from samebits.tokens.encoders.open_tokenizer import load_tokenizer
 from samebits.tokens.encoders.tokenizers_encoder import import_tokenizers
-from samebits.tokens.encoders.vocab import (
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer
+from samebits.tokens.tokenizers.vocab import (
     FIRST_ID,
     SPECIAL_NAMES,
     WORD_CLASSES,

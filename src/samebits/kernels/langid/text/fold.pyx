@@ -10,10 +10,10 @@ from libc.string cimport memset
 
 import numpy as np
 
-from samebits.kernels.langid.unicode cimport (
+from samebits.kernels.langid.text.unicode cimport (
     COMPOSES, Points, Tables, compose, decode, decompose, encode, flags_of, record_of,
 )
-from samebits.kernels.langid.words cimport (
+from samebits.kernels.langid.text.words cimport (
     SLACK, Bytes, WordTable, add_word, free_table, hash_row, need, start_table, take_array,
 )
 

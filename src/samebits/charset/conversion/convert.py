@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from samebits.charset.conversion.files import FoundFile, read_file
 from samebits.charset.detection.choices import Choices
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.readings import Evidence
-from samebits.charset.files import FoundFile, read_file
 from samebits.errors import InputError
 
 __all__ = ["ConvertRules", "Converted", "convert_file", "decoded"]

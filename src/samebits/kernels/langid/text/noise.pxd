@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from samebits.kernels.langid.unicode cimport Points
+from samebits.kernels.langid.text.unicode cimport Points
 
 # Does the ASCII text stand at a[i]?
 cdef inline bint follows(const uint32_t* a, int64_t i, int64_t n, const char* text) noexcept nogil:

@@ -16,9 +16,9 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from samebits.kernels.langid.clean cimport Scratch, clean_points, release, reserve
-from samebits.kernels.langid.unicode cimport WORD, Points, Tables, decode, encode, flags_of
-from samebits.kernels.langid.words cimport (
+from samebits.kernels.langid.text.clean cimport Scratch, clean_points, release, reserve
+from samebits.kernels.langid.text.unicode cimport WORD, Points, Tables, decode, encode, flags_of
+from samebits.kernels.langid.text.words cimport (
     Bytes, WordTable, add_keyed, add_word, free_table, hash_row, key_of, need, place_of, prefetch, start_table, take_array,
 )
 

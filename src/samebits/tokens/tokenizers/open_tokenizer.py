@@ -10,12 +10,12 @@ import msgspec
 
 from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError, did_you_mean
-from samebits.tokens.encoders.file_tokenizer import file_tokenizer
 from samebits.tokens.encoders.interface import SpecialTokens
-from samebits.tokens.encoders.names import BUILT_IN, LEARNED, PREFIX, built_in
-from samebits.tokens.encoders.sentencepiece_file import looks_like_sentencepiece, sentencepiece_to_json
-from samebits.tokens.encoders.tiktoken_file import looks_like_tiktoken, split_pattern_name, tiktoken_to_json
-from samebits.tokens.encoders.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, table_tokenizer
+from samebits.tokens.tokenizers.file_tokenizer import file_tokenizer
+from samebits.tokens.tokenizers.names import BUILT_IN, LEARNED, PREFIX, built_in
+from samebits.tokens.tokenizers.sentencepiece_file import looks_like_sentencepiece, sentencepiece_to_json
+from samebits.tokens.tokenizers.tiktoken_file import looks_like_tiktoken, split_pattern_name, tiktoken_to_json
+from samebits.tokens.tokenizers.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, table_tokenizer
 
 __all__ = [
     "LEARNED",

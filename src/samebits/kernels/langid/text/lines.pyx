@@ -10,8 +10,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from samebits.kernels.langid.unicode cimport SPACE, Points, Tables, decode, flags_of
-from samebits.kernels.langid.words cimport Bytes, array_of, need
+from samebits.kernels.langid.text.unicode cimport SPACE, Points, Tables, decode, flags_of
+from samebits.kernels.langid.text.words cimport Bytes, array_of, need
 
 cdef uint8_t[256] SHORT  # the letter behind the backslash; 1: \u00xx; 0: nothing to escape
 cdef const char* HEX = b"0123456789abcdef"

@@ -18,13 +18,13 @@ from samebits.kernels.langid.dict import first_rows
 from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, levels_of, pack
 from samebits.langid.training.backoff import sample_rows, take_rows, with_labels
+from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, select
+from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
+from samebits.langid.training.compact.pruning import bucket_count, choose
+from samebits.langid.training.compact.smoothing import Smoothed, logs, smooth
 from samebits.langid.training.gather import Rows
 from samebits.langid.training.ledger import Ledger
-from samebits.langid.training.ngram_counts import NgramCounts, NgramVocabulary, count, select
-from samebits.langid.training.noise_words import NO_LANGUAGE, noise_words
-from samebits.langid.training.pruning import bucket_count, choose
 from samebits.langid.training.report import make_report
-from samebits.langid.training.smoothing import Smoothed, logs, smooth
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words
 
 __all__ = ["CompactResult", "train_compact"]

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 def json_lines(
     text: NDArray[np.uint8],

@@ -3,7 +3,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 class Folded(TypedDict):
     """``words[word_stops[w - 1] : word_stops[w]]`` is word w; ``cut`` marks rows longer than ``most_points``."""

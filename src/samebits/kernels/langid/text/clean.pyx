@@ -13,8 +13,8 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from samebits.kernels.langid.noise cimport follows, remove_noise
-from samebits.kernels.langid.unicode cimport (
+from samebits.kernels.langid.text.noise cimport follows, remove_noise
+from samebits.kernels.langid.text.unicode cimport (
     CASED, DECIMAL, DECOMPOSES, IGNORABLE, SPACE, WORD, Points, decompose, flags_of, record_of,
 )
 

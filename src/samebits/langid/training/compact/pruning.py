@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.langid.training.ngram_counts import NgramCounts
-from samebits.langid.training.smoothing import NUM_GROUPS, logs
+from samebits.langid.training.compact.ngram_counts import NgramCounts
+from samebits.langid.training.compact.smoothing import NUM_GROUPS, logs
 
 __all__ = ["bucket_count", "choose"]
 

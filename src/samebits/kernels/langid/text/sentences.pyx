@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 
 import numpy as np
 
-from samebits.kernels.langid.unicode cimport (
+from samebits.kernels.langid.text.unicode cimport (
     CLOSER, DECIMAL, LOWER, SPACE, STOP, STOP_WIDE, WORD, Points, Tables, decode, flags_of,
 )
 

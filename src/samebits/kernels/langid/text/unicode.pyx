@@ -7,7 +7,7 @@ and not by the running Python, so a model does not depend on the Python version.
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from samebits.kernels.langid.unicode cimport Points, Tables, decode, encode, record_of
+from samebits.kernels.langid.text.unicode cimport Points, Tables, decode, encode, record_of
 
 cdef enum:
     S_BASE = 0xAC00

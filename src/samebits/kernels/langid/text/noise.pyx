@@ -6,7 +6,7 @@ expression. They run in a fixed order, because one removal can make room for the
 
 from libc.stdint cimport int64_t, uint32_t
 
-from samebits.kernels.langid.unicode cimport ALNUM, EMOJI, SPACE, WORD, Points, flags_of
+from samebits.kernels.langid.text.unicode cimport ALNUM, EMOJI, SPACE, WORD, Points, flags_of
 
 cdef enum:
     KEYCAP = 0x20E3

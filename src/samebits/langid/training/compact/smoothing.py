@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from samebits.kernels.langid.features import log2_fixed
 from samebits.kernels.langid.ngrams import sum_words
 from samebits.langid.model.features import powers_of_two
-from samebits.langid.training.ngram_counts import NgramCounts, NgramVocabulary
+from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary
 
 __all__ = ["NUM_GROUPS", "WORD", "Smoothed", "logs", "smooth"]
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from samebits.kernels.langid.unicode cimport Points
+from samebits.kernels.langid.text.unicode cimport Points
 
 cdef struct Scratch:
     # Room for one row: a and b hold 4 code points for each of the row's bytes (NFD), numbers the protected decimals.

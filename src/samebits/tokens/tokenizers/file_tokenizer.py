@@ -25,10 +25,14 @@ from numpy.typing import NDArray
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens
-from samebits.tokens.encoders.sentencepiece_file import PieceNormalizer, piece_normalizer, without_normalizer
 from samebits.tokens.encoders.table import choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.encoders.vocab import SPECIAL_NAMES, Encoded, Specials
+from samebits.tokens.tokenizers.sentencepiece_file import (
+    PieceNormalizer,
+    piece_normalizer,
+    without_normalizer,
+)
+from samebits.tokens.tokenizers.vocab import SPECIAL_NAMES, Encoded, Specials
 
 __all__ = ["FileTokenizer", "file_tokenizer"]
 

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 def split_sentences(
     tables: Tables, buffer: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]

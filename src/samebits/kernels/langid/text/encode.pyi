@@ -3,7 +3,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 class Encoded(TypedDict):
     """What became of the rows.

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t
 
-from samebits.kernels.langid.unicode cimport ALNUM, DECIMAL, SPACE, Points, flags_of, record_of
+from samebits.kernels.langid.text.unicode cimport ALNUM, DECIMAL, SPACE, Points, flags_of, record_of
 
 
 cdef inline bint is_joint(uint32_t c) noexcept nogil:
