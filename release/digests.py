@@ -67,7 +67,7 @@ def compare(here: Path, there: Path, record: Path | None) -> int:
     both = sorted(ours.keys() & theirs.keys())
     different = [name for name in both if ours[name] != theirs[name]]
     if record is not None:
-        about = {"name": "anywhere", "machines": ["x86_64", "aarch64 under qemu-user"]}
+        about: dict[str, Any] = {"name": "anywhere", "machines": ["x86_64", "aarch64 under qemu-user"]}
         about |= {"compared": len(both), "different": len(different)}
         record.write_bytes(canonical_json(about | {"digests": {name: ours[name] for name in both}}))
     sys.stdout.write(f"{len(both)} digests, {len(different)} different\n")

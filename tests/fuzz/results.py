@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from samebits.core.digest import canonical_json
 
@@ -51,7 +52,7 @@ class Results:
 
     def keep(self, record: Path) -> None:
         """Put this portion into a record, beside others that start elsewhere, and add them up."""
-        known = json.loads(record.read_bytes()) if record.exists() else {"name": "sanitize"}
+        known: dict[str, Any] = json.loads(record.read_bytes()) if record.exists() else {"name": "sanitize"}
         section = known.setdefault(self.what.replace(" ", "_"), {"portions": {}})
         section["portions"][str(self.start)] = {
             "runs": self.runs,
