@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import resource
+from pathlib import Path
 
 from samebits.errors import ConfigError
 
@@ -20,7 +20,7 @@ def require_descriptors(number: int, needed_for: str) -> None:
     if limit == resource.RLIM_INFINITY:
         return
     try:
-        used = len(os.listdir("/proc/self/fd")) - 1  # one of them is that of the listing
+        used = len(list(Path("/proc/self/fd").iterdir())) - 1  # one of them is that of the listing
     except OSError:
         used = limit
     if limit - used < number:
