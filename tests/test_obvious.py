@@ -327,3 +327,24 @@ def test_help_shows_few_flags_and_help_all_shows_all(samebits: Run) -> None:
     assert "--muon-lr" not in short
     assert "more flags: samebits lm train --help-all" in short
     assert short.count("\n  -") <= 25
+
+
+def test_a_notebook_shows_records_reports_and_graphs(world: Path, tmp_path: Path) -> None:
+    record = sb.run("count", _config(str(world / "book.txt")), output=tmp_path / "c")
+    assert record.artifact_digest in record._repr_html_()
+    assert "<svg" in graph.Graph(labels=["C", "O"], edges=[(0, 1)])._repr_svg_()
+    (tmp_path / "swapped.csv").write_text("text,lang\ngood morning to you,de\nguten Morgen euch allen,en\n")
+    report = langid.evaluate_files(_model(world), tmp_path / "swapped.csv")
+    assert repr(report) == "<LanguageReport: 0.0000 of 2 rows right, macro F1 0.0000>"
+    assert "<td style='text-align:left'>de and en</td>" in report._repr_html_()
+
+
+def test_a_journal_of_other_settings_is_refused_with_both_values(tmp_path: Path, samebits: Run) -> None:
+    """The settings of an interrupted run are compared: the one that changed is named, old and new."""
+    (tmp_path / "rows.jsonl").write_text('{"text": "fine"}\n' * 200_000 + "no row\n" * 9000)
+    command = ["count", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "c"), "-w", "1"]
+    assert samebits(*command).code == 1, "too many bad rows, after shards that finished"
+    done = samebits(*command, "--lower")
+    assert done.code == 1
+    assert "lower was False, is True" in done.err
+    assert "--no-resume" in done.err
