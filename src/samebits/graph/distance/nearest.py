@@ -59,17 +59,7 @@ def nearest(
         budget: States to look at for each candidate.
         until_exact: Go on with candidates that this leaves open, until each is proven or proven to be too far.
     """
-    lower = count_bounds(
-        graphs.labels,
-        graphs.node_at,
-        graphs.edge_labels,
-        graphs.edge_at,
-        query,
-        corpus,
-        scaled.prices,
-        graphs.num_labels,
-        graphs.num_edge_labels,
-    )
+    lower = _label_bounds(graphs, query, corpus, scaled)
     order = np.argsort(lower, kind="stable")
     upper = np.full(len(corpus), NO_LIMIT, np.int64)
     expansions = compared = 0
@@ -99,6 +89,23 @@ def nearest(
         compared,
         int(rest.min()) if len(rest) else -1,
         expansions,
+    )
+
+
+def _label_bounds(
+    graphs: GraphSet, query: int, corpus: NDArray[np.int64], scaled: Scaled
+) -> NDArray[np.int64]:
+    """Bound all distances by counting labels."""
+    return count_bounds(
+        graphs.labels,
+        graphs.node_at,
+        graphs.edge_labels,
+        graphs.edge_at,
+        query,
+        corpus,
+        scaled.prices,
+        graphs.num_labels,
+        graphs.num_edge_labels,
     )
 
 
