@@ -33,7 +33,8 @@ from samebits.tokens.layouts.packed import PackedWriter
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.tokenizers.vocab import Tokenizer
-from samebits.tokens.training.learn import LearnSettings, learn_tokenizer
+from samebits.tokens.training.learn import learn_tokenizer
+from samebits.tokens.training.settings import LearnSettings
 
 __all__ = ["build"]
 

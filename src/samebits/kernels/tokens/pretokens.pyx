@@ -3,7 +3,8 @@
 Texts are cut by the expression of GPT-2, which ``ByteLevel`` of ``tokenizers`` has built in: contractions; letters, digits or
 other signs with at most one space before them; white space. Which character is which comes from the caller, as a table of
 classes. ``cut`` finds the end of one pre-token; ``PretokenCounts`` keeps distinct ones with their counts, and takes the
-counts of another table, so shards can be counted apart and folded.
+counts of another table, so shards can be counted apart and folded. Tokenizers that cut differently begin with words between
+white space, which ``add_words`` counts.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -184,6 +185,25 @@ cdef class PretokenCounts:
                     end = cut(text, i, stop, &classes[0])
                     failed = self.add(text + i, end - i, 1)
                     i = end
+        if failed:
+            raise MemoryError
+
+    def add_words(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
+        """Count what stands between white space (9, 10, 13, 32) in rows."""
+        cdef int64_t r, i, begin, stop
+        cdef int failed = 0
+        cdef const uint8_t* text = &buffer[0] if buffer.shape[0] else NULL
+        check_rows(buffer.shape[0], starts, stops)
+        with nogil:
+            for r in range(starts.shape[0]):
+                i, stop = starts[r], stops[r]
+                while i < stop and not failed:
+                    begin = i
+                    while i < stop and not (text[i] == 32 or text[i] == 9 or text[i] == 10 or text[i] == 13):
+                        i += 1
+                    if i > begin:
+                        failed = self.add(text + begin, i - begin, 1)
+                    i += 1
         if failed:
             raise MemoryError
 
