@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from samebits import tokens
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
+from samebits.errors import ConfigError
 from samebits.kernels.tokens.merges import learn_merges
 from samebits.kernels.tokens.pretokens import PretokenCounts
 from samebits.tokens.encoders.interface import column_of
@@ -140,7 +142,7 @@ def test_a_learned_tokenizer_does_not_depend_on_workers(kind: str, tmp_path: Pat
             inputs,
             output=tmp_path / f"out-{workers}",
             kind=kind,
-            vocab_size=800,
+            vocab_size=3000,
             options=RunOptions(workers=workers),
         ).read_bytes()
         for workers, inputs in ((1, whole), (3, halves))
@@ -151,20 +153,51 @@ def test_a_learned_tokenizer_does_not_depend_on_workers(kind: str, tmp_path: Pat
     assert shown == (prose()[0] if kind != "wordpiece" else shown.lower())
 
 
-def test_word_pieces_are_those_of_tokenizers_up_to_ties(tmp_path: Path) -> None:
-    """The trainer of ``tokenizers`` numbers continuing characters at random; nearly all pieces agree all the same."""
+def test_a_vocabulary_smaller_than_the_alphabet_is_refused(tmp_path: Path) -> None:
+    """The sentence says how many characters there are."""
+    pytest.importorskip("sentencepiece", reason="pip install 'samebits[tokens]'")
     path = tmp_path / "text.txt"
     path.write_text("\n".join(prose()))
-    ours = tokens.train_tokenizer(path, output=tmp_path / "out", kind="wordpiece", vocab_size=1500)
-    vocabulary = json.loads(ours.read_bytes())["model"]["vocab"]
-    tokenizer = library.Tokenizer(library.models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = library.normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = library.trainers.WordPieceTrainer(
-        vocab_size=1500, special_tokens=special, limit_alphabet=1000, show_progress=False
-    )
-    tokenizer.train_from_iterator(prose(), trainer)
-    theirs = tokenizer.get_vocab()
-    assert len(vocabulary) == len(theirs)
-    assert len(vocabulary.keys() & theirs.keys()) > 0.97 * len(theirs)
+    with pytest.raises(ConfigError, match=r"required_chars\. 150 vs"):
+        tokens.train_tokenizer(path, output=tmp_path / "out", kind="unigram", vocab_size=150)
+    with pytest.raises(ConfigError, match="--vocab-size is 50"):
+        tokens.train_tokenizer(path, output=tmp_path / "other", kind="wordpiece", vocab_size=50)
+
+
+def naive_word_pieces(words: Counter[str], num_merges: int) -> list[str]:
+    """Count all pairs anew for every merge."""
+    chars = {char for word in words for char in word}
+    spelled = [*sorted(chars), *sorted({"##" + char for word in words for char in word[1:]})]
+    cut = {word: [spelled.index(("##" if i else "") + char) for i, char in enumerate(word)] for word in words}
+    for _ in range(num_merges):
+        pairs: Counter[tuple[int, int]] = Counter()
+        for word, ids in cut.items():
+            for pair in pairwise(ids):
+                pairs[pair] += words[word]
+        left, right = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        token = spelled[left] + spelled[right].removeprefix("##")
+        if token not in spelled:
+            spelled.append(token)
+        for word, ids in cut.items():
+            done: list[int] = []
+            for symbol in ids:
+                if done and (done[-1], symbol) == (left, right):
+                    done[-1] = spelled.index(token)
+                else:
+                    done.append(symbol)
+            cut[word] = done
+    return spelled
+
+
+def test_word_pieces_are_those_of_a_plain_loop(tmp_path: Path) -> None:
+    """The first 150 merges of the samples in ASCII, with the special tokens before them."""
+    lines = [line.lower() for line in prose() if line.isascii()]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(lines))
+    cutter = library.pre_tokenizers.BertPreTokenizer()
+    words = Counter(word for line in lines for word, _ in cutter.pre_tokenize_str(line))
+    expected = naive_word_pieces(words, 150)
+    size = len(expected) + 5
+    made = tokens.train_tokenizer(path, output=tmp_path / "out", kind="wordpiece", vocab_size=size)
+    vocabulary = json.loads(made.read_bytes())["model"]["vocab"]
+    assert sorted(vocabulary, key=vocabulary.__getitem__)[5:] == expected

@@ -44,7 +44,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CountShard:
+class CountPretokens:
     """Count the pre-tokens of one shard.
 
     Attributes:
@@ -91,7 +91,7 @@ def count_pretokens(
     size = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in plan.inputs.sources)
     share = min(1.0, settings.sample_mb * 1e6 / max(size, 1))
     threshold = min(int(share * 2**64), 2**64 - 1)
-    task = CountShard(settings.columns, settings.seed, threshold, settings.max_line_bytes, spaces_only)
+    task = CountPretokens(settings.columns, settings.seed, threshold, settings.max_line_bytes, spaces_only)
     table = PretokenCounts()
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
         table.add_counts(part["keys"], part["offsets"], part["counts"])

@@ -43,8 +43,7 @@ def learn_unigram(counted: Counted, settings: LearnSettings) -> bytes:
             pad_id=3,
         )
     except (RuntimeError, OSError) as error:
+        reason = str(error).rpartition("]")[2].partition(" Increase vocab_size")[0].strip(" .")
         hint = "use a larger --vocab-size, or more text"
-        raise ConfigError(
-            f"sentencepiece cannot train: {str(error).rpartition(']')[2].strip()}", hint=hint
-        ) from None
+        raise ConfigError(f"sentencepiece cannot train: {reason}", hint=hint) from None
     return sentencepiece_to_json(out.getvalue())
