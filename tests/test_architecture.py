@@ -58,7 +58,7 @@ ALLOWED = {
 }
 # module -> the only rooms (or files) that may import it
 ONLY_IN = {
-    "torch": ("lockstep/", "lm/", "graph/parser/", "tokens/readers/"),
+    "torch": ("lockstep/", "lm/", "tokens/readers/"),
     "dask": ("executors/cluster/dask.py",),
     "distributed": ("executors/cluster/dask.py",),
     "ray": ("executors/cluster/ray.py",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,6 @@ from tests.fuzz.genuine import MAKERS
 
 if TYPE_CHECKING:
     from tests.command_line import Run
-
-pytest.importorskip("torch")
 
 
 @pytest.mark.slow
@@ -57,25 +56,24 @@ def test_a_bad_line_is_named_with_its_number(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("train", "math"), ("predict", "texts.txt"), ("eval", "math")])
-def test_without_torch_the_hint_names_the_extra_of_graphs(
-    command: tuple[str, str], tmp_path: Path, torchless: dict[str, Path]
-) -> None:
-    """``predict`` named the extra ``torch``, which brings neither networkx nor sympy."""
-    words = ["graph", command[0], str(torchless[command[1]]), "-o", str(tmp_path / "out")]
-    words = words[:3] if command[0] == "predict" else words
-    words += [] if command[0] == "train" else ["-m", str(torchless["model"])]
-    code = "import sys; sys.modules['torch'] = None; from samebits.__main__ import main; sys.exit(main())"
-    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
-    assert ended.returncode == 1
-    assert "needs the package 'torch'" in ended.stderr
-    assert "hint: pip install 'samebits[graph]'" in ended.stderr
-
-
-@pytest.fixture(scope="module")
-def torchless(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A model, examples and texts, made with torch."""
-    place = tmp_path_factory.mktemp("torchless")
-    (place / "texts.txt").write_text("2 + 3\n")
-    model = MAKERS["graph"](place / "model")
-    return {"model": model, "math": model.with_suffix(".data"), "texts.txt": place / "texts.txt"}
+def test_none_of_it_needs_torch(tmp_path: Path) -> None:
+    """Training, judging and predicting in processes where importing torch raises; workers inherit the ban."""
+    (tmp_path / "torch.py").write_text("raise ImportError('torch is banned here')\n")
+    model = MAKERS["graph"](tmp_path / "made")
+    math = str(model.with_suffix(".data"))
+    (tmp_path / "texts.txt").write_text("2 + 3\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    small = ["--steps", "3", "--batch", "8", "--width", "16", "-w", "2"]
+    for words in (
+        ["train", math, "-o", str(tmp_path / "model"), *small],
+        ["eval", math, "-m", str(tmp_path / "model"), "-o", str(tmp_path / "judged"), "-w", "1"],
+        ["predict", str(tmp_path / "texts.txt"), "-m", str(tmp_path / "model")],
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-m", "samebits", "graph", *words],
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["text"] == "2 + 3"

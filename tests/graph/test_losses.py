@@ -13,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from samebits.arithmetic.network import Activation, Network
 from samebits.core.seeds import rng_for
-
-torch = pytest.importorskip("torch")
-from samebits.graph.parser.losses import KINDS, Kind, Targets, graph_loss  # noqa: E402  # after torch is known to be there
+from samebits.graph.parser.batches import EncodedExample, collate
+from samebits.graph.parser.losses import KINDS, Kind, parser_loss
+from samebits.graph.parser.model import Outputs
 
 Ints = NDArray[np.int64]
 Graph = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # nodes, heads, arcs
+NEAR = 2e-5  # the losses are computed in single precision
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,47 @@ class Case:
     arc: Any
     gold: Graph
 
-    def loss(self, kind: Kind) -> float:
-        return float(self.tensor_loss(kind, self.node, self.head, self.arc))
+    def loss(self, kind: Kind, *, longer: int = 0) -> float:
+        return self.with_gradients(kind, longer=longer)[0]
 
-    def tensor_loss(self, kind: Kind, node: Any, head: Any, arc: Any) -> Any:
-        nodes, heads, arcs = (torch.tensor([row]) for row in self.gold)
-        kids = torch.zeros(nodes.shape, dtype=torch.float64)
-        for label, above in zip(*self.gold[:2], strict=True):
-            if label and above:
-                kids[0, above - 1] += 1
-        targets = Targets(nodes, heads, arcs, kids, torch.ones(nodes.shape, dtype=torch.bool))
-        return graph_loss(kind, node[None], head[None], arc[None], targets).sum()
+    def with_gradients(self, kind: Kind, *, longer: int = 0) -> tuple[float, list[Any]]:
+        """Compute as training does, with the text in lane 0, beside one that has ``longer`` more positions."""
+        n = len(self.node)
+        rows = [
+            EncodedExample(
+                *(np.empty(0, np.int64),) * 2, np.empty((0, 0), np.int64), *map(np.array, self.gold)
+            )
+        ]
+        if longer:
+            nothing = np.zeros(n + longer, np.int64)
+            rows.append(
+                EncodedExample(nothing, nothing, np.empty((0, 0), np.int64), nothing, nothing, nothing)
+            )
+        batch = collate(rows, norm=1.0)
+        network, t = Network({}), n + longer
+        network.start({})
+        node, arc = (np.zeros((t, logits.shape[1], 32), np.float32) for logits in (self.node, self.arc))
+        head = np.zeros((t, t + 1, 32), np.float32)
+        node[:n, :, 0], arc[:n, :, 0], head[:n, : n + 1, 0] = self.node, self.arc, self.head
+        values = [
+            Activation(network, node),
+            Activation(network, head.reshape(1, -1, 32)),
+            Activation(network, arc),
+        ]
+        loss = parser_loss(kind, network, Outputs(values[0], values[1], values[2], ()), batch)
+        grads = [np.zeros_like(value.data) for value in values]
+        for value, grad in loss.begins:
+            grads[values.index(value)] += grad
+        grads[1] = grads[1].reshape(t, t + 1, 32)
+        return loss.number, [grad[:n, ..., 0] for grad in grads]
 
-    def probabilities(self) -> tuple[Any, Any, Any]:
-        return tuple(logits.softmax(-1).numpy() for logits in (self.node, self.head, self.arc))
+    def shares(self) -> tuple[Any, Any, Any]:
+        return tuple(softmax(logits) for logits in (self.node, self.head, self.arc))  # type: ignore[return-value]  # three
+
+
+def softmax(logits: Any) -> Any:
+    powers = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
 
 
 def random_case(seed: int, n: int, num_nodes: int = 3, num_arcs: int = 2) -> Case:
@@ -64,8 +93,7 @@ def random_case(seed: int, n: int, num_nodes: int = 3, num_arcs: int = 2) -> Cas
             table[i, gold[i]] += lean
         logits[1][i, i + 1] = -1e9
     expected = (tuple(nodes.tolist()), tuple(heads.tolist()), tuple(arcs.tolist()))
-    node, head, arc = (torch.from_numpy(table) for table in logits)
-    return Case(node, head, arc, expected)
+    return Case(*(table.astype(np.float32).astype(np.float64) for table in logits), expected)
 
 
 def arcs_of(graph: Graph) -> dict[tuple[int, int], int]:
@@ -106,7 +134,7 @@ def edit_distance(found: Graph, gold: Graph) -> int:
 
 
 def every_graph(case: Case) -> list[tuple[float, Graph]]:
-    q_node, q_head, q_arc = case.probabilities()
+    q_node, q_head, q_arc = case.shares()
     n = len(q_node)
     choices = list(itertools.product(*(range(table.shape[1]) for table in (q_node, q_head, q_arc))))
     found = []
@@ -125,16 +153,16 @@ def test_the_loss_is_above_the_expected_cost_which_is_above_the_expected_distanc
     cost = math.fsum(p * aligned(graph, case.gold) for p, graph in graphs)
     distance = math.fsum(p * edit_distance(graph, case.gold) for p, graph in graphs)
     closed = case.loss("ged")
-    assert abs(closed - cost) < 1e-9  # sums of thousands of products: the last digits differ by order
+    assert abs(closed - cost) < NEAR * (1 + cost)
     assert 0 <= distance <= cost + 1e-9
-    assert cost <= case.loss("wce") + 1e-9
+    assert cost <= case.loss("wce") * (1 + NEAR) + NEAR
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_closed_form_holds_for_three_positions_too(seed: int) -> None:
     case = random_case(100 + seed, 3, num_nodes=2)
     cost = math.fsum(p * aligned(graph, case.gold) for p, graph in every_graph(case))
-    assert abs(case.loss("ged") - cost) < 1e-9
+    assert abs(case.loss("ged") - cost) < NEAR * (1 + cost)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
@@ -142,7 +170,7 @@ def test_the_best_graph_of_each_position_is_nearer_than_the_loss_says(seed: int,
     case = random_case(seed, n)
     greedy = tuple(tuple(logits.argmax(-1).tolist()) for logits in (case.node, case.head, case.arc))
     distance = edit_distance(greedy, case.gold)  # type: ignore[arg-type]  # three rows
-    assert distance <= case.loss("wce") / math.log(2) + 1e-9
+    assert distance <= case.loss("wce") / math.log(2) * (1 + NEAR) + NEAR
 
 
 def test_weights_without_the_degree_are_no_bound() -> None:
@@ -151,45 +179,40 @@ def test_weights_without_the_degree_are_no_bound() -> None:
     for seed in range(40):
         case = random_case(seed, 2)
         cost = case.loss("ged")
-        node, head, arc = (logits.log_softmax(-1) for logits in (case.node, case.head, case.arc))
+        node, head, arc = (
+            np.log(np.maximum(softmax(logits), 1e-300)) for logits in (case.node, case.head, case.arc)
+        )
         plain = 0.0
         for i, (label, above, kind) in enumerate(zip(*case.gold, strict=True)):
             plain -= float(node[i, label])
             if label:
                 plain -= 2 * float(head[i, above]) + float(arc[i, kind])
-        broken += cost > plain + 1e-9
+        broken += cost > plain + 1e-3
     assert broken > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_finite_differences(kind: Kind) -> None:
     case = random_case(7, 3)
-    inputs = [logits.clone().requires_grad_(True) for logits in (case.node, case.head, case.arc)]
-    gradients = torch.autograd.grad(case.tensor_loss(kind, *inputs), inputs)
-    step = 1e-6
+    _, gradients = case.with_gradients(kind)
+    step = 2.0**-6
     for which, gradient in enumerate(gradients):
         for place in itertools.product(*map(range, gradient.shape)):
-            values = [logits.detach().clone() for logits in inputs]
-            if values[which][place] < -1e8:
+            tables = [case.node.copy(), case.head.copy(), case.arc.copy()]
+            if tables[which][place] < -1e8:
                 continue
-            values[which][place] += step
-            high = float(case.tensor_loss(kind, *values))
-            values[which][place] -= 2 * step
-            low = float(case.tensor_loss(kind, *values))
-            assert abs((high - low) / (2 * step) - float(gradient[place])) < 1e-5
+            tables[which][place] += step
+            high = Case(*tables, case.gold).loss(kind)
+            tables[which][place] -= 2 * step
+            low = Case(*tables, case.gold).loss(kind)
+            assert abs((high - low) / (2 * step) - float(gradient[place])) < 2e-3
 
 
-def test_padding_adds_nothing() -> None:
+def test_a_longer_neighbour_adds_nothing_but_its_own_loss() -> None:
     case = random_case(11, 3)
     for kind in KINDS:
-        nodes, heads, arcs = (torch.tensor([[*row, 0, 0]]) for row in case.gold)
-        kids = torch.zeros(nodes.shape, dtype=torch.float64)
-        for label, above in zip(*case.gold[:2], strict=True):
-            if label and above:
-                kids[0, above - 1] += 1
-        mask = torch.tensor([[True] * 3 + [False] * 2])
-        pad = torch.nn.functional.pad
-        node, arc = (pad(logits, (0, 0, 0, 2)) for logits in (case.node, case.arc))
-        head = pad(pad(case.head, (0, 2), value=-1e9), (0, 0, 0, 2))
-        found = graph_loss(kind, node[None], head[None], arc[None], Targets(nodes, heads, arcs, kids, mask))
-        assert abs(float(found.sum()) - case.loss(kind)) < 1e-9
+        number, alone = case.with_gradients(kind)
+        _, beside = case.with_gradients(kind, longer=2)
+        for a, b in zip(alone, beside, strict=True):
+            assert (a == b[: a.shape[0], : a.shape[1]]).all()
+        assert number > 0

@@ -15,6 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.arithmetic import _native, functions, matrices, updates
+from samebits.arithmetic.network import Network
+from samebits.arithmetic.sequences import (
+    Groups,
+    choose_loss,
+    convolve,
+    lstm,
+    lstm_parameters,
+    pairs,
+    with_root,
+)
 from samebits.arithmetic.tape import Tape, rotation
 from samebits.errors import EnvironmentMismatch
 
@@ -27,6 +37,7 @@ GOLDEN = {
     "updates": "888272bf9ff2c9f6c5c6733331c95bba",
     "modern": "0691093caaa17224ec24ee745d5b6539",
     "classic": "f346870cd6c56f57db275cb7ed81dadf",
+    "network": "1bc32c7ccca1d962fc8174a53ef82126",
 }
 POLYNOMIALS = ((3.4445, -4.775, 2.0315),) * 3
 
@@ -108,12 +119,44 @@ def _model(block: int, dim: int, classic: bool) -> str:
     return _digest(np.array([loss]), *(grads[name] for name in sorted(grads)))
 
 
+def _network() -> str:
+    """Gradient and loss of a small reader of sequences of different length, with every operation of ``network`` and ``sequences``."""
+    firsts = {**lstm_parameters("first", 21, 8), **lstm_parameters("second", 16, 8)}
+    shapes = {name: first.shape for name, first in firsts.items()}
+    shapes |= {"table": (11, 9), "letters": (7, 5), "filters": (12, 15), "filters.bias": (12,), "root": (16,)}
+    shapes |= {"below": (10, 16), "below.bias": (10,), "above": (10, 16), "out": (6, 20)}
+    params = {
+        name: numbers(*shape, salt=n) * np.float32(0.5) for n, (name, shape) in enumerate(shapes.items())
+    }
+    groups, words = Groups.of([4, 1, 6, *[2] * 30, 3]), Groups.of([3, 1, 2])
+    ids = np.where(groups.mask(), np.arange(groups.panels * 32).reshape(-1, 32) * 7 % 11, -1)
+    letters = np.arange((words.panels + 2) * 32).reshape(-1, 32) * 5 % 7
+    heads = np.where(groups.mask(), 0, -1)
+    network = Network(params)
+    grads = {name: np.zeros_like(value) for name, value in params.items()}
+    network.start(grads, key=0x1234567890ABCDEF)
+    forms = convolve(network, network.embed("letters", letters), words, "filters", "filters.bias")
+    x = network.embed_all([("table", ids)], [(forms, np.where(ids >= 0, ids % 3, -1))])
+    x = lstm(network, network.dropout(x, 0.25, alike=True), groups, "first")
+    x = x + network.dropout(lstm(network, x, groups, "second"), 0.25)
+    below = network.relu(network.linear(x, "below", "below.bias"))
+    above = network.tanh(network.linear(with_root(network, x, groups, "root"), "above"))
+    scores = pairs(network, network.sigmoid(below) * below, above, groups)
+    weights = groups.mask() * np.float32(2.0)
+    loss = choose_loss(network, scores, groups, heads, weights, norm=7.0, smoothing=0.125)
+    seen = network.concat(below, network.gather(above, np.where(ids >= 0, np.arange(32)[None], -1)))
+    loss += network.cross_entropy(network.linear(seen, "out"), np.where(ids >= 0, ids % 6, -1))
+    number = network.finish(loss)
+    return _digest(np.array([number]), *(grads[name] for name in sorted(grads)))
+
+
 CHECKS: dict[str, Callable[[], str]] = {
     "functions": _functions,
     "products": _products,
     "updates": _updates,
     "modern": lambda: _model(75, 28, classic=False),
     "classic": lambda: _model(40, 24, classic=True),
+    "network": _network,
 }
 
 

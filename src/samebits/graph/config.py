@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from samebits.core.config import option
 from samebits.errors import ConfigError
@@ -29,6 +29,10 @@ LEAST = {
     "save_every": 0,
     "keep_every": 0,
 }
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "char": {"steps": 1500, "lr": 0.004, "width": 128, "layers": 2, "dropout": 0.0},
+    "word": {"steps": 4000, "lr": 0.003, "width": 320, "layers": 3, "dropout": 0.33},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +46,30 @@ class TrainConfig:
         "", help="examples to validate on; without it, 5 % of the examples", location=True, metavar="FILE"
     )
     loss: Literal["wce", "ce", "mix", "ged"] = option("wce", help="loss; wce bounds the edit distance")
-    steps: int = option(1500, help="updates to make", short="-s")
-    batch: int = option(64, help="examples of a step")
+    steps: int | None = option(
+        None, help="updates to make; 1,500 for texts, 4,000 for sentences", short="-s", metavar="N"
+    )
+    batch: int = option(128, help="examples of a step; 32 times the shards fill the vectors of every CPU")
     shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
-    lr: float = option(0.004, help="peak learning rate of AdamW")
+    lr: float | None = option(
+        None, help="peak learning rate of AdamW; 0.004 for texts, 0.003 for sentences", metavar="X"
+    )
     warmup: int = option(100, help="steps in which the learning rate rises")
     weight_decay: float = option(0.01, help="weight decay of matrices and embeddings")
     clip: float = option(5.0, help="largest gradient norm; 0 does not clip")
     width: int | None = option(
-        None, help="width of the encoder; 128 for texts, 192 for sentences", metavar="N"
+        None, help="width of the encoder; 128 for texts, 320 for sentences", metavar="N"
     )
-    layers: int = option(2, help="layers of the encoder")
-    dropout: float = option(0.0, help="share of states dropped between layers")
+    layers: int | None = option(None, help="layers of the encoder; 2 for texts, 3 for sentences", metavar="N")
+    dropout: float | None = option(
+        None, help="share of states dropped; none for texts, 0.33 for sentences", metavar="X"
+    )
+    smoothing: float = option(
+        0.0, help="share of what is expected of heads and labels that is spread over all choices"
+    )
+    tag_weight: float = option(
+        0.5, help="weight of parts of speech, tags and features in the loss, for sentences"
+    )
     word_dropout: float = option(0.15, help="share of words read as unknown, for sentences")
     min_count: int = option(2, help="rarer words count as unknown, for sentences")
     subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
@@ -74,29 +90,37 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
-            if getattr(self, name) < least:
+            if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint=f"use {least} or more")
         if self.width is not None and (self.width < 2 or self.width % 2):
             raise ConfigError(f"--width is {self.width}", hint="use an even number: half reads each way")
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
+        for name in ("dropout", "word_dropout", "smoothing"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
         if self.batch % self.shards:
             raise ConfigError(
                 f"--batch {self.batch} cannot be cut into {self.shards} equal shards",
                 hint=f"use --batch {-(-self.batch // self.shards) * self.shards}",
             )
-        self.fit().check()
+        self.fit("char").check()
 
-    def fit(self) -> FitConfig:
+    def for_kind(self, kind: str) -> TrainConfig:
+        """Return these settings with the defaults of texts (``char``) or sentences (``word``) where nothing was said."""
+        found = {name: value for name, value in DEFAULTS[kind].items() if getattr(self, name) is None}
+        return replace(self, **found) if found else self
+
+    def fit(self, kind: str) -> FitConfig:
         """Return the settings of the trainer: AdamW, warm-up, then straight down to 1 % of the peak."""
+        chosen = self.for_kind(kind)
+        assert chosen.steps is not None
+        assert chosen.lr is not None
         return FitConfig(
-            steps=self.steps,
+            steps=chosen.steps,
             shards=self.shards,
-            lr=self.lr,
+            lr=chosen.lr,
             weight_decay=self.weight_decay,
             clip=self.clip,
-            beta2=0.98,
+            beta2=0.98 if kind == "char" else 0.95,
             schedule="trapezoid",
             warmup=self.warmup,
             cooldown=1.0,
@@ -131,11 +155,6 @@ class GraphConfig:
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
     directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
     trees: bool = option(False, help="compare ordered trees by tree edit distance")
-    until_exact: bool = option(
-        False,
-        help="go on with pairs that the budget leaves open until each is proven; may take very long",
-        omit_default=True,
-    )
 
     def __post_init__(self) -> None:
         if self.budget < 0:
@@ -175,11 +194,6 @@ class KnnConfig:
     node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
     directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
-    until_exact: bool = option(
-        False,
-        help="go on with candidates that the budget leaves open until each answer is proven; may take very long",
-        omit_default=True,
-    )
 
     def __post_init__(self) -> None:
         if self.k < 1:

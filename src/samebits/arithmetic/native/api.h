@@ -57,6 +57,16 @@ typedef struct {
 
 enum { GRADIENT, SUM_OF_LOSSES, LOGITS }; /* what a run makes */
 
+/* One direction of an LSTM layer over panels of sequences; all arrays are [panel][...][PANEL]. */
+typedef struct {
+    int64_t hidden, back, out_jump, gates_jump; /* states of this direction; read from the end?; floats between panels */
+    float *gates, *cells, *bent;                /* [4 hidden], [hidden], and the tanh of the cells */
+    float *out, *out_grad;                      /* first row of this direction */
+    const float *packed, *turned;               /* recurrent weights (4 hidden x hidden) packed for both products */
+} Lstm;
+
+enum { SUM, TIMES_EACH, RELU, TANH, SIGMOID, RELU_BACK, TANH_BACK, SIGMOID_BACK }; /* what `elementwise` does */
+
 typedef struct {
     const char* name;
     double (*sum_float)(const float* x, Size num);
@@ -73,6 +83,32 @@ typedef struct {
     Size (*program_work)(const Op* ops, Size num, Size tokens); /* floats of scratch memory for chunks of so many tokens */
     void (*pack_weights)(const Op* ops, Size num);              /* after every change of the parameters */
     void (*run)(const Op* ops, Size num, Shard* shard, int what);
+    /* of sequences.h and scores.h */
+    void (*pack)(float* out, const float* w, Size step, Size rows, Size num_k, int turned);
+    void (*weights_times)(const float* packed, Size rows, Size num_k, const float* b, Size b_jump, float* c, Size c_jump, Size panels,
+                          int then);
+    void (*affine)(const float* packed, const float* bias, Size rows, Size num_k, const float* x, Size x_jump, float* out, Size panels);
+    void (*weights_gradient)(const float* grad, Size rows, const float* x, Size x_jump, Size num_k, Size panels, float* into, int go_on,
+                             float* work);
+    void (*bias_gradient)(const float* grad, Size rows, Size panels, float* into, int go_on);
+    void (*lstm_forward)(const Lstm*, Size start, Size steps, const float* lengths);
+    void (*lstm_backward)(const Lstm*, Size start, Size steps, const float* lengths, float* work);
+    void (*lstm_weights)(const Lstm*, Size start, Size steps, float* into, int go_on, float* work);
+    void (*look_up)(const float* table, Size width, const int64_t* ids, float* out, Size out_jump, Size panels);
+    void (*look_up_gradient)(float* into, Size width, const int64_t* ids, const float* grad, Size grad_jump, Size panels);
+    void (*gather)(const float* x, Size rows, const int64_t* places, float* out, Size out_jump, Size panels);
+    void (*gather_gradient)(float* into, Size rows, const int64_t* places, const float* grad, Size grad_jump, Size panels);
+    void (*largest)(const float* x, Size rows, Size panels, const float* lengths, float* out, float* chosen);
+    void (*largest_gradient)(const float* grad, const float* chosen, Size rows, Size panels, float* into);
+    void (*drop)(const float* x, float* out, Size rows, Size panels, int alike, uint64_t key, uint64_t place, uint64_t threshold, double kept,
+                 int add);
+    void (*elementwise)(int what, const float* a, const float* b, float* out, Size num, int add);
+    void (*pair_scores)(const float* a, Size n, const float* b, Size m, Size num_k, float* out);
+    void (*pair_gradient)(const float* scores, Size row_step, Size column_step, Size n, const float* b, Size m, Size num_k, float* into);
+    double (*choice_loss)(float* logits, Size rows, const float* limits, Size skip, const int64_t* targets, const float* weights, float share,
+                          float smoothing);
+    void (*choice_shares)(float* logits, Size rows, const float* limits, Size skip);
+    void (*choice_shares_gradient)(const float* p, const float* grad, Size rows, float* into);
 } Kernels;
 
 extern const Kernels kernels_avx512, kernels_avx2, kernels_neon, kernels_scalar;

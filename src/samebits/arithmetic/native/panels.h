@@ -41,11 +41,11 @@ static void times_tokens_edge(Tile* t, Size rows, float* c, Size cols, Size widt
 }
 
 /* Gradient of weights: c[m][n] (+)= sum over `tokens` tokens of a(m, token) * b(token, n). a: panels of tokens,
-   [panel][rows][PANEL]; b: panels of features, [panel][token][PANEL]. The caller goes on where the last tokens ended. */
-static void times_tokens(const float* a, Size rows, const float* b, Size cols, Size tokens, float* c, int go_on) {
+   [panel][rows][PANEL], `a_jump` apart; b: panels of features, [panel][token][PANEL]. The caller goes on where the last tokens ended. */
+static void times_tokens_apart(const float* a, Size a_jump, Size rows, const float* b, Size cols, Size tokens, float* c, int go_on) {
     const Size blocks = num_blocks(rows);
     float edge[16 * PANEL] = {0};
-    Tile t = {.a_jump = rows * PANEL, .num_k = tokens, .b_step = PANEL, .c_step = cols, .then = go_on ? GO_ON : STORE};
+    Tile t = {.a_jump = a_jump, .num_k = tokens, .b_step = PANEL, .c_step = cols, .then = go_on ? GO_ON : STORE};
     for (Size q = 0; q < blocks; q++) {
         const Size m0 = rows * q / blocks, m1 = rows * (q + 1) / blocks;
         t.a = a + m0 * PANEL;
@@ -67,6 +67,10 @@ static void times_tokens(const float* a, Size rows, const float* b, Size cols, S
             }
         }
     }
+}
+
+static void times_tokens(const float* a, Size rows, const float* b, Size cols, Size tokens, float* c, int go_on) {
+    times_tokens_apart(a, rows * PANEL, rows, b, cols, tokens, c, go_on);
 }
 
 /* Products of attention: c is rows x 16. Arguments, not a struct that is filled with zeros first: gcc does that by `rep stos`,

@@ -1,5 +1,6 @@
 /* The table of one instruction set, from all sources of this folder. */
 #include "program.h"
+#include "scores.h"
 #include "updates.h"
 
 #define TABLE_(isa) kernels_##isa
@@ -23,4 +24,25 @@ const Kernels TABLE(ISA) = {
     .program_work = program_work,
     .pack_weights = pack_weights,
     .run = run,
+    .pack = pack,
+    .weights_times = weights_times,
+    .affine = affine,
+    .weights_gradient = weights_gradient,
+    .bias_gradient = bias_gradient,
+    .lstm_forward = lstm_forward,
+    .lstm_backward = lstm_backward,
+    .lstm_weights = lstm_weights,
+    .look_up = look_up,
+    .look_up_gradient = look_up_gradient,
+    .gather = gather,
+    .gather_gradient = gather_gradient,
+    .largest = largest,
+    .largest_gradient = largest_gradient,
+    .drop = drop,
+    .elementwise = elementwise,
+    .pair_scores = pair_scores,
+    .pair_gradient = pair_gradient,
+    .choice_loss = choice_loss,
+    .choice_shares = choice_shares,
+    .choice_shares_gradient = choice_shares_gradient,
 };

@@ -92,7 +92,7 @@ model = "@parser"
 """
 QUICK = ("model.steps=60",)
 QUICK_PARSER = ("parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
-PARSER_EXTRAS = ("torch", "sympy")
+PARSER_EXTRAS = ("sympy",)
 END = "<|endoftext|>"
 
 
@@ -119,7 +119,7 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple
     for line in closing_lines(folder):
         click.echo(f"try:         {line}")
     if not parses:
-        click.echo("with torch:  pip install 'samebits[graph]' adds a parser of expressions to this demo")
+        click.echo("with sympy:  pip install 'samebits[graph]' adds a parser of expressions to this demo")
     if len({way.digest for way in ways}) > 1:
         raise ParityError("the digests differ", hint="run 'samebits doctor' and report its output")
 

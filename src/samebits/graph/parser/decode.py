@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.arithmetic.matrices import total
 from samebits.graph.anchored import ROOT, ROOT_ARC, Anchored
 from samebits.graph.parser.lexicon import ROOT_ID, Lexicon
 from samebits.graph.parser.structure import Decoder
@@ -44,7 +45,7 @@ def decode_nodes(scores: Scores, lexicon: Lexicon, decoder: Decoder) -> tuple[An
     labels = scores.nodes.argmax(1)
     at = np.flatnonzero(labels)
     rest = labels == 0
-    certain = float(scores.nodes[np.arange(len(labels)), labels].sum())
+    certain = total(scores.nodes[np.arange(len(labels)), labels])
     if not len(at):
         return Anchored((), (), (), ()), certain
     # heads: (nodes, nodes + 1) with the root in column 0; arcs: (nodes, arc labels)
@@ -58,9 +59,9 @@ def decode_nodes(scores: Scores, lexicon: Lexicon, decoder: Decoder) -> tuple[An
     if found is None:
         found = _argmax(scores, at, rest)
     above, chosen = found
-    total = certain + float(arcs[np.arange(len(at)), chosen].sum())
-    total += float(sum(heads[i, above[i] + 1] for i in range(len(at)) if above[i] >= -1))
-    return _graph(at, labels[at], above, chosen, lexicon), total
+    certain += total(arcs[np.arange(len(at)), chosen])
+    certain += total(np.array([heads[i, above[i] + 1] for i in range(len(at)) if above[i] >= -1]))
+    return _graph(at, labels[at], above, chosen, lexicon), certain
 
 
 def _argmax(scores: Scores, at: NDArray[np.int64], rest: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
@@ -122,9 +123,10 @@ def _graph(
 
 def decode_words(heads: Floats, decoder: Decoder) -> NDArray[np.int64]:
     """Return the head of every word: 0 for the root, j + 1 for word j; one tree unless ``argmax`` is asked for."""
-    if decoder == "argmax":
-        return np.asarray(heads.argmax(1), np.int64)
     n = len(heads)
     top = np.full((n + 1, n + 1), -1e12)
-    top[1:] = np.maximum(heads, -1e12)
+    top[1:] = heads
+    np.fill_diagonal(top, -1e12)  # no word is its own head
+    if decoder == "argmax":
+        return np.asarray(top[1:].argmax(1), np.int64)
     return spanning_tree(top)[1:].astype(np.int64)

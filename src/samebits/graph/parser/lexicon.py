@@ -1,7 +1,7 @@
 """Numbers for characters, words and labels, taken from the training data and from nothing else.
 
-Number 0 is padding and 1 is "not seen in training" for everything that is read; for what is predicted, node label 0 is "no
-node" and arc labels 0 and 1 are "none" and the arc into a root.
+Number 0 is padding and 1 is "not seen in training" for everything that is read, and characters 2 and 3 are the two ends of a word;
+for what is predicted, node label 0 is "no node" and arc labels 0 and 1 are "none" and the arc into a root.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import msgspec
 from samebits.errors import ArtifactCorrupt
 from samebits.graph.anchored import ROOT_ARC
 from samebits.graph.curriculum.terms import OPERATORS
-from samebits.graph.parser.samples import Sample
+from samebits.graph.parser.samples import Sample, tags_of
 from samebits.graph.parser.structure import MOST_SLOTS, Structure, learn_structure
 
-__all__ = ["NO_NODE", "PAD", "ROOT_ID", "UNKNOWN", "Lexicon", "learn_lexicon"]
+__all__ = ["END", "NO_NODE", "PAD", "ROOT_ID", "START", "UNKNOWN", "Lexicon", "learn_lexicon"]
 
-PAD, UNKNOWN = 0, 1
+PAD, UNKNOWN, START, END = range(4)
 NO_NODE = 0
 ROOT_ID = 1
 RESERVED = ("<pad>", "<unk>")
+ENDS = ("<start>", "<end>")
 MATH_LABELS = frozenset({*OPERATORS, "int", "cont", "var"})
 
 
@@ -39,6 +40,7 @@ class Lexicon:
         words: Number -> word; empty for texts.
         nodes: Number -> node label.
         arcs: Number -> arc label.
+        tags: Number -> name of parts of speech, of tags and of bundles of features; empty for texts.
         structure: What all training graphs have in common.
     """
 
@@ -47,6 +49,7 @@ class Lexicon:
     words: tuple[str, ...]
     nodes: tuple[str, ...]
     arcs: tuple[str, ...]
+    tags: tuple[tuple[str, ...], ...]
     structure: Structure
 
     @property
@@ -73,6 +76,11 @@ class Lexicon:
     def arc_ids(self) -> dict[str, int]:
         """Arc label -> number."""
         return {name: i for i, name in enumerate(self.arcs)}
+
+    @cached_property
+    def tag_ids(self) -> tuple[dict[str, int], ...]:
+        """Name -> number, for each kind of tag."""
+        return tuple({name: i for i, name in enumerate(names)} for names in self.tags)
 
     def plain(self) -> dict[str, Any]:
         """Return plain data, as ``labels.json`` holds it."""
@@ -101,10 +109,12 @@ def _check(found: Lexicon) -> None:
     """
     if found.kind not in ("char", "word"):
         raise ValueError(f"kind {found.kind!r}")
-    for names in (found.characters, found.words, found.nodes, found.arcs):
+    if len(found.tags) != (3 if found.kind == "word" else 0) or not all(found.tags):
+        raise ValueError(f"{len(found.tags)} kinds of tags for {found.kind}s")
+    for names in (found.characters, found.words, found.nodes, found.arcs, *found.tags):
         if len(set(names)) != len(names):
             raise ValueError("a name is there twice")
-    if found.characters[:2] != RESERVED or found.words[:2] not in ((), RESERVED):
+    if found.characters[:4] != (*RESERVED, *ENDS) or found.words[:2] not in ((), RESERVED):
         raise ValueError("the first names are not those of padding and the unknown")
     if len(found.nodes) < 1 or found.arcs[:2] != ("", ROOT_ARC):
         raise ValueError("the first labels are not those of no node and the root")
@@ -120,7 +130,12 @@ def learn_lexicon(samples: Sequence[Sample], *, kind: str, min_count: int = 2) -
     """Collect every name, sorted; words that occur less than ``min_count`` times count as unknown."""
     characters = sorted({character for sample in samples for token in sample.tokens for character in token})
     words: list[str] = []
+    tags: list[set[str]] = []
     if kind == "word":
+        tags = [{"_"}, {"_"}, {"_"}]
+        for sample in samples:
+            for names, row in zip(tags, tags_of(sample), strict=True):
+                names.update(row)
         counts = Counter(token.lower() for sample in samples for token in sample.tokens)
         words = [*RESERVED, *sorted(word for word, count in counts.items() if count >= min_count)]
     labels = sorted({label for sample in samples for label in sample.graph.labels})
@@ -128,9 +143,10 @@ def learn_lexicon(samples: Sequence[Sample], *, kind: str, min_count: int = 2) -
     structure = learn_structure(sample.graph for sample in samples) if kind == "char" else Structure("tree")
     return Lexicon(
         kind,
-        (*RESERVED, *characters),
+        (*RESERVED, *ENDS, *characters),
         tuple(words),
         ("", *labels),
         ("", ROOT_ARC, *arcs),
+        tuple(tuple(sorted(names)) for names in tags),
         structure,
     )

@@ -11,104 +11,75 @@
          empty graph (tests keep that as a record).
 ``mix``  half ``ce`` and half ``ged``.
 
-The label terms of ``ce`` and ``wce`` are put on all positions, which only adds positive terms and makes the encoder learn sooner.
+The label terms of ``ce`` and ``wce`` are put on all positions, which only adds positive terms and makes the encoder learn sooner;
+so do the second tasks of sentences (part of speech, tag, features).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+import numpy as np
 
-__all__ = ["KINDS", "GraphLoss", "Kind", "Targets", "graph_loss"]
+from samebits.arithmetic.network import Floats, Loss, Network
+from samebits.arithmetic.sequences import choose_loss
+from samebits.graph.parser.batches import ParserBatch
+from samebits.graph.parser.expected_cost import expected_cost
+
+if TYPE_CHECKING:
+    from samebits.graph.parser.model import Outputs
+
+__all__ = ["KINDS", "Kind", "parser_loss"]
 
 Kind = Literal["wce", "ce", "mix", "ged"]
 KINDS: tuple[Kind, ...] = ("wce", "ce", "mix", "ged")
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """What is expected at every position; all are (examples, positions).
-
-    Attributes:
-        nodes: Number of the node label, 0 for none.
-        heads: 0 for the root or no node, j + 1 for position j.
-        arcs: Number of the arc label.
-        kids: Number of children of the node.
-        mask: True where there is a position.
-    """
-
-    nodes: Tensor
-    heads: Tensor
-    arcs: Tensor
-    kids: Tensor
-    mask: Tensor
-
-
-def graph_loss(kind: Kind, node: Tensor | None, head: Tensor, arc: Tensor, targets: Targets) -> Tensor:
-    """Return the loss of every position.
+def parser_loss(
+    kind: Kind,
+    network: Network,
+    found: Outputs,
+    batch: ParserBatch,
+    *,
+    tag_weight: float = 0.0,
+    smoothing: float = 0.0,
+) -> Loss:
+    """Return the loss of a batch: the sum over positions divided by the batch's norm.
 
     Args:
         kind: Which loss.
-        node: Logits of node labels, or None where every position is known to be a node.
-        head: Logits of heads: (examples, positions, positions + 1).
-        arc: Logits of arc labels, at the expected heads if they depend on heads.
-        targets: What is expected.
-
-    Returns:
-        (examples, positions); 0 where there is no position.
+        network: The run.
+        found: Logits; arcs at the expected heads if they depend on heads.
+        batch: What is expected.
+        tag_weight: Weight of each second task.
+        smoothing: Share of what is expected of heads and labels that is spread over all choices.
     """
-    mask = targets.mask.to(head.dtype)
-    is_node = (targets.nodes > 0).to(head.dtype) * mask
-    log_node = torch.zeros_like(mask) if node is None else _picked(node, targets.nodes)
-    log_head, log_arc = _picked(head, targets.heads), _picked(arc, targets.arcs)
-    if kind == "wce":
-        weight = 2 + targets.kids * is_node
-        return -(2 * log_head * is_node + (log_arc + weight * log_node) * mask)
-    cross = -(log_head * is_node + (log_arc + log_node) * mask)
-    if kind == "ce":
-        return cross
-    expected = _expected_cost(node, head, log_node, log_arc, targets, is_node) * mask
-    return expected if kind == "ged" else (cross + expected) / 2
+    mask = (batch.heads >= 0).astype(np.float32)
+    is_node = mask * (batch.nodes > 0)
+    total = Loss(0.0, ())
+    if kind != "ged":
+        one = np.float32(0.5 if kind == "mix" else 1.0)
+        weighted = kind == "wce"
+        total += _heads(network, found, batch, is_node * (np.float32(2.0) if weighted else one), smoothing)
+        total += _labels(network, found, batch, mask * one, smoothing)
+        if found.nodes is not None:
+            weights = mask * (np.float32(2.0) + batch.kids * is_node) if weighted else mask * one
+            total += network.cross_entropy(found.nodes, batch.nodes, weights=weights, norm=batch.norm)
+    if kind in ("ged", "mix"):
+        total += expected_cost(network, found, batch, 0.5 if kind == "mix" else 1.0)
+    for logits, wanted in zip(found.tags, batch.tags, strict=False):
+        weights = (wanted >= 0) * np.float32(tag_weight)
+        total += network.cross_entropy(logits, wanted, weights=weights, norm=batch.norm)
+    return total
 
 
-def _picked(logits: Tensor, expected: Tensor) -> Tensor:
-    return functional.log_softmax(logits, -1).gather(-1, expected[..., None])[..., 0]
+def _heads(network: Network, found: Outputs, batch: ParserBatch, weights: Floats, smoothing: float) -> Loss:
+    return choose_loss(
+        network, found.heads, batch.groups, batch.heads, weights, norm=batch.norm, smoothing=smoothing
+    )
 
 
-def _expected_cost(
-    node: Tensor | None, head: Tensor, log_node: Tensor, log_arc: Tensor, targets: Targets, is_node: Tensor
-) -> Tensor:
-    """Return E[C] of every position: C is the cost of the identity mapping, choices are independent."""
-    none = torch.zeros_like(is_node) if node is None else functional.softmax(node, -1)[..., 0]
-    none = torch.where(targets.mask, none, torch.ones_like(none))
-    # there[j]: probability that head j is a node; the root always is. (examples, positions + 1)
-    there = torch.cat([torch.ones_like(none[:, :1]), 1 - none], 1)
-    q = functional.softmax(head, -1)
-    q_gold = q.gather(-1, targets.heads[..., None])[..., 0]
-    there_gold = there.gather(1, targets.heads)
-    right = q_gold * (there_gold * (1 - log_arc.exp()) + 1 - there_gold)
-    wrong = (q @ (1 + there)[..., None])[..., 0] - q_gold * (1 + there_gold)
-    on = (1 - log_node.exp()) + none + (1 - none) * (right + wrong)
-    off = (1 - none) * (1 + (q @ there[..., None])[..., 0])
-    return is_node * on + (1 - is_node) * off
-
-
-@dataclass(frozen=True, slots=True)
-class GraphLoss:
-    """The loss of a batch, as lockstep calls it: the sum over examples divided by ``norm``."""
-
-    kind: Kind
-
-    def __call__(self, module: Any, batch: dict[str, Any]) -> Tensor:
-        """Return a scalar."""
-        targets = Targets(batch["nodes"], batch["heads"], batch["arcs"], batch["kids"], batch["mask"])
-        states = module.encode(batch)
-        node = module.nodes(states)
-        head = module.heads(states, batch["mask"])
-        arc = module.arcs(states, batch["heads"])
-        total = graph_loss(self.kind, node, head, arc, targets).sum()
-        return total / float(batch["norm"])
+def _labels(network: Network, found: Outputs, batch: ParserBatch, weights: Floats, smoothing: float) -> Loss:
+    return network.cross_entropy(
+        found.arcs, batch.arcs, weights=weights, norm=batch.norm, smoothing=smoothing
+    )

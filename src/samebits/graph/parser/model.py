@@ -1,11 +1,10 @@
 """The models: an encoder that reads both ways, and one softmax each for node label, head and arc label of a position.
 
-Texts: embedding 64, two layers of LSTM in each direction (the second added to the first), biaffine heads, small networks
-for labels. Sentences: a convolution over the characters of each word beside its embedding, and labels that look at both
-ends of the arc.
+Texts: an embedding of characters, layers of LSTM in both directions (each added to the one before), biaffine heads, small
+networks for labels. Sentences: an embedding of each word beside what a convolution over its characters finds, three layers, biaffine
+heads, arc labels that look at both ends of the arc; part of speech, tag and features of every word are learned beside them.
 
-A plain padded LSTM lets the padding into the backward direction, so that a prediction would depend on its neighbours in the
-batch. Packed sequences avoid it at 2.2 times the time; reversing each row by its own length costs nothing.
+Everything is made of the operations of ``samebits.arithmetic``: no torch, and the same bits on every CPU.
 """
 
 from __future__ import annotations
@@ -13,18 +12,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+import numpy as np
 
-__all__ = ["MakeModel", "ParserSizes"]
+from samebits.arithmetic.network import Activation, First, Ids, Loss, Network, matrix, table, zeros
+from samebits.arithmetic.sequences import Groups, convolve, lstm, lstm_parameters, pairs, with_root
+from samebits.graph.parser.batches import WINDOW, ParserBatch
+from samebits.graph.parser.losses import Kind, parser_loss
 
-NEVER = -1e9  # a score no head is chosen with; finite, so that gradients stay finite
+__all__ = ["TAG_TASKS", "Outputs", "Parser", "ParserSizes"]
+
+TAG_TASKS = ("upos", "xpos", "feats")
 
 
 @dataclass(frozen=True, slots=True)
 class ParserSizes:
-    """Everything that fixes the shapes of a model.
+    """Everything that fixes the shapes of a model, and what is dropped while it learns.
 
     Attributes:
         kind: ``char`` or ``word``.
@@ -32,12 +34,13 @@ class ParserSizes:
         words: Size of the vocabulary of words; 0 for texts.
         nodes: Number of node labels, with "none"; a model of sentences does not predict them.
         arcs: Number of arc labels.
+        tags: Numbers of parts of speech, tags and bundles of features; empty for texts.
         width: Width of the encoder, both directions together.
         layers: Layers of the encoder.
         embedding: Width of an embedding.
+        spelling: Filters of the convolution over characters.
         biaffine: Width of the vectors that heads are scored with.
-        dropout: Share of states dropped between layers while training.
-        word_dropout: Share of words read as unknown while training.
+        dropout: Share of states dropped while training.
     """
 
     kind: str
@@ -45,12 +48,13 @@ class ParserSizes:
     words: int
     nodes: int
     arcs: int
+    tags: tuple[int, ...] = ()
     width: int = 128
     layers: int = 2
     embedding: int = 64
+    spelling: int = 128
     biaffine: int = 64
     dropout: float = 0.0
-    word_dropout: float = 0.0
 
     def plain(self) -> dict[str, Any]:
         """Return plain data."""
@@ -58,148 +62,134 @@ class ParserSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class MakeModel:
-    """Makes the module; picklable, so that every worker makes its own."""
+class Outputs:
+    """Logits of a batch; node labels and tags where the model has them."""
+
+    nodes: Activation | None
+    heads: Activation
+    arcs: Activation
+    tags: tuple[Activation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """The model of some sizes, and its loss.
+
+    Attributes:
+        sizes: Shapes.
+        loss_kind: Which loss; see ``losses``.
+        tag_weight: Weight of each of the second tasks.
+        smoothing: Of labels and heads.
+    """
 
     sizes: ParserSizes
+    loss_kind: Kind = "wce"
+    tag_weight: float = 0.5
+    smoothing: float = 0.0
 
-    def __call__(self) -> nn.Module:
-        """Return a module with fresh values from torch's generator."""
-        return CharModel(self.sizes) if self.sizes.kind == "char" else WordModel(self.sizes)
-
-
-class BothWays(nn.Module):
-    """LSTM layers in both directions; rows are reversed by their own length."""
-
-    def __init__(self, inputs: int, width: int, layers: int, dropout: float) -> None:
-        super().__init__()
-        sizes = [inputs] + [width] * (layers - 1)
-        self.forwards = nn.ModuleList(nn.LSTM(size, width // 2, batch_first=True) for size in sizes)
-        self.backwards = nn.ModuleList(nn.LSTM(size, width // 2, batch_first=True) for size in sizes)
-        self.dropout = dropout
-        half = width // 2
-        with torch.no_grad():
-            for lstm in (*self.forwards, *self.backwards):
-                lstm.bias_ih_l0[half : 2 * half] = 1.0  # remember by default: long texts are learned sooner
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Return the states: (examples, positions, width)."""
-        lengths = mask.sum(1, keepdim=True)
-        position = torch.arange(x.shape[1])[None]
-        mirrored = torch.where(position < lengths, lengths - 1 - position, position)[..., None]
-        for number, (ahead, back) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            given = functional.dropout(x, self.dropout, self.training and number > 0)
-            seen = ahead(given)[0]
-            seen_back = back(given.gather(1, mirrored.expand_as(given)))[0]
-            states = torch.cat([seen, seen_back.gather(1, mirrored.expand_as(seen_back))], -1)
-            x = states + x if number else states
-        return functional.dropout(x, self.dropout, self.training)
-
-
-class Heads(nn.Module):
-    """Biaffine scores of every position, and of the root, as the head of every position."""
-
-    def __init__(self, width: int, size: int) -> None:
-        super().__init__()
-        self.root = nn.Parameter(torch.zeros(1, 1, width))
-        self.head, self.child = nn.Linear(width, size), nn.Linear(width, size)
-        self.weight = nn.Parameter(torch.randn(size + 1, size) * 0.05)
-
-    def with_root(self, states: Tensor) -> Tensor:
-        """Put the state of the root in front: (examples, positions + 1, width)."""
-        return torch.cat([self.root.expand(len(states), 1, -1), states], 1)
-
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return logits: (examples, positions, positions + 1); no position is its own head."""
-        heads = functional.relu(self.head(self.with_root(states)))
-        children = functional.relu(self.child(states))
-        children = torch.cat([children, torch.ones_like(children[..., :1])], -1)
-        scores = (children @ self.weight) @ heads.transpose(1, 2)
-        outside = ~torch.cat([torch.ones_like(mask[:, :1]), mask], 1)[:, None]
-        itself = functional.pad(torch.eye(mask.shape[1], dtype=torch.bool), (1, 0))[None]
-        return scores.masked_fill(outside | itself, NEVER)
-
-
-def _labels(width: int, number: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, number))
-
-
-class CharModel(nn.Module):
-    """Reads characters."""
-
-    def __init__(self, sizes: ParserSizes) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(sizes.characters, sizes.embedding)
-        self.encoder = BothWays(sizes.embedding, sizes.width, sizes.layers, sizes.dropout)
-        self.head = Heads(sizes.width, sizes.biaffine)
-        self.node = _labels(sizes.width, sizes.nodes)
-        self.arc = _labels(sizes.width, sizes.arcs)
-
-    def encode(self, batch: dict[str, Tensor]) -> Tensor:
-        """Return the states of all positions."""
-        states: Tensor = self.encoder(self.embedding(batch["characters"]), batch["mask"])
-        return states
-
-    def nodes(self, states: Tensor) -> Tensor | None:
-        """Return logits of node labels."""
-        logits: Tensor = self.node(states)
-        return logits
-
-    def heads(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return logits of heads."""
-        logits: Tensor = self.head(states, mask)
-        return logits
-
-    def arcs(self, states: Tensor, heads: Tensor) -> Tensor:
-        """Return logits of arc labels; they do not depend on the heads here."""
-        logits: Tensor = self.arc(states)
-        return logits
-
-
-class WordModel(nn.Module):
-    """Reads words, and their characters, and says how they depend on one another."""
-
-    def __init__(self, sizes: ParserSizes) -> None:
-        super().__init__()
-        self.words = nn.Embedding(sizes.words, sizes.embedding)
-        self.characters = nn.Embedding(sizes.characters, 32)
-        self.spelling = nn.Conv1d(32, 64, 3, padding=1)
-        self.encoder = BothWays(sizes.embedding + 64, sizes.width, sizes.layers, sizes.dropout)
-        self.head = Heads(sizes.width, sizes.biaffine)
+    def parameters(self) -> dict[str, First]:
+        """Return how each parameter begins."""
+        sizes = self.sizes
         half = max(16, sizes.biaffine // 2)
-        self.above, self.below = nn.Linear(sizes.width, half), nn.Linear(sizes.width, half)
-        self.relation = nn.Parameter(torch.randn(sizes.arcs, half + 1, half + 1) * 0.05)
-        self.word_dropout = sizes.word_dropout
+        found: dict[str, First] = {
+            "characters": table(sizes.characters, _CHARACTER if sizes.words else sizes.embedding)
+        }
+        inputs = sizes.embedding
+        if sizes.words:
+            found["words"] = table(sizes.words, sizes.embedding)
+            found["spelling"], found["spelling.bias"] = (
+                matrix(sizes.spelling, WINDOW * _CHARACTER),
+                zeros(sizes.spelling),
+            )
+            inputs += sizes.spelling
+        for layer in range(sizes.layers):
+            found |= lstm_parameters(f"layer{layer}", sizes.width if layer else inputs, sizes.width // 2)
+        found["root"] = zeros(sizes.width)
+        for name in ("head", "child"):
+            found |= _network(name, sizes.biaffine, sizes.width)
+        found |= _network("pair", sizes.biaffine, sizes.biaffine)
+        if sizes.words:
+            for name in ("above", "below"):
+                found |= _network(name, half, sizes.width)
+            found |= _network("relation", sizes.arcs, 3 * half)
+            for task, number in zip(TAG_TASKS, sizes.tags, strict=True):
+                found |= _network(task, number, sizes.width)
+            return found
+        for name, number in (("node", sizes.nodes), ("arc", sizes.arcs)):
+            found |= {**_network(f"{name}.hidden", 64, sizes.width), **_network(f"{name}.out", number, 64)}
+        return found
 
-    def encode(self, batch: dict[str, Tensor]) -> Tensor:
-        """Return the states of all words."""
-        # (examples, words), (examples, words, characters)
-        words, spelled = (
-            batch["words"],
-            batch["characters"],
+    def loss(self, network: Network, batch: ParserBatch) -> Loss:
+        """Return the loss of a batch: the sum over positions divided by its norm."""
+        states, tags = self.encode(network, batch)
+        found = Outputs(
+            self.nodes(network, states),
+            self.heads(network, states, batch.groups),
+            self.arcs(network, states, batch.groups, batch.heads),
+            tags,
         )
-        if self.training and self.word_dropout:
-            lost = torch.rand(words.shape) < self.word_dropout
-            words = torch.where(lost & (words > 0), torch.ones_like(words), words)
-        rows = self.characters(spelled.flatten(0, 1)).transpose(1, 2)
-        shapes = self.spelling(rows).masked_fill(spelled.flatten(0, 1)[:, None] == 0, NEVER)
-        shapes = functional.relu(shapes.amax(-1)).reshape(*words.shape, -1)
-        states: Tensor = self.encoder(torch.cat([self.words(words), shapes], -1), batch["mask"])
-        return states
+        return parser_loss(
+            self.loss_kind, network, found, batch, tag_weight=self.tag_weight, smoothing=self.smoothing
+        )
 
-    def nodes(self, states: Tensor) -> Tensor | None:
-        """Every word is a node."""
-        return None
+    def encode(self, network: Network, batch: ParserBatch) -> tuple[Activation, tuple[Activation, ...]]:
+        """Return the states of all positions, and the logits of tags."""
+        sizes = self.sizes
+        if sizes.words:
+            letters = network.dropout(network.embed("characters", batch.letters), sizes.dropout / 3)
+            forms = convolve(network, letters, batch.spelled, "spelling", "spelling.bias")
+            x = network.embed_all([("words", batch.words)], [(forms, batch.forms)])
+            x = network.dropout(x, sizes.dropout)
+        else:
+            x = network.embed("characters", batch.letters)
+        tags: tuple[Activation, ...] = ()
+        for layer in range(sizes.layers):
+            states = lstm(network, x, batch.groups, f"layer{layer}")
+            x = states + x if layer and not sizes.words else states
+            x = network.dropout(x, sizes.dropout)
+            if sizes.words and layer == min(1, sizes.layers - 1):
+                tags = tuple(_linear(network, x, task) for task in TAG_TASKS)
+        return x, tags
 
-    def heads(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return logits of heads."""
-        logits: Tensor = self.head(states, mask)
-        return logits
+    def nodes(self, network: Network, states: Activation) -> Activation | None:
+        """Return logits of node labels; every word is a node, so sentences have none."""
+        if self.sizes.words:
+            return None
+        return _linear(network, network.relu(_linear(network, states, "node.hidden")), "node.out")
 
-    def arcs(self, states: Tensor, heads: Tensor) -> Tensor:
-        """Return logits of the label of the arc from each given head."""
-        above = functional.relu(self.above(self.head.with_root(states)))
-        chosen = above.gather(1, heads[..., None].expand(-1, -1, above.shape[-1]))
-        below = functional.relu(self.below(states))
-        chosen, below = (torch.cat([x, torch.ones_like(x[..., :1])], -1) for x in (chosen, below))
-        return torch.einsum("bti,aij,btj->bta", below, self.relation, chosen)
+    def heads(self, network: Network, states: Activation, groups: Groups) -> Activation:
+        """Return the scores of every position, and of the root, as the head of every position."""
+        above = self._small(network, with_root(network, states, groups, "root"), "head")
+        below = self._small(network, states, "child")
+        return pairs(network, _linear(network, below, "pair"), above, groups)
+
+    def arcs(self, network: Network, states: Activation, groups: Groups, heads: Ids) -> Activation:
+        """Return logits of the label of the arc from each given head; those of texts do not depend on it."""
+        if not self.sizes.words:
+            return _linear(network, network.relu(_linear(network, states, "arc.hidden")), "arc.out")
+        above = self._small(network, with_root(network, states, groups, "root"), "above")
+        below = self._small(network, states, "below")
+        chosen = network.gather(above, _places(groups, heads))
+        return _linear(network, network.concat(below, chosen, below * chosen), "relation")
+
+    def _small(self, network: Network, x: Activation, name: str) -> Activation:
+        rate = self.sizes.dropout if self.sizes.words else 0.0
+        return network.dropout(network.relu(_linear(network, x, name)), rate)
+
+
+_CHARACTER = 32  # width of the embedding of a character of a word
+
+
+def _network(name: str, outputs: int, inputs: int) -> dict[str, First]:
+    return {name: matrix(outputs, inputs), f"{name}.bias": zeros(outputs)}
+
+
+def _linear(network: Network, x: Activation, name: str) -> Activation:
+    return network.linear(x, name, f"{name}.bias")
+
+
+def _places(groups: Groups, heads: Ids) -> Ids:
+    """Return where the heads of all positions are among panels that have a root in front of each group."""
+    starts = np.repeat(groups.starts[:-1] + np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    lanes = np.arange(heads.shape[1])[None]
+    return np.where(heads >= 0, (starts[:, None] + heads) * heads.shape[1] + lanes, -1)

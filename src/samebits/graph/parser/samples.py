@@ -29,6 +29,7 @@ __all__ = [
     "open_samples",
     "samples_of",
     "shards_of",
+    "tags_of",
 ]
 
 CELL_BYTES = 1 << 18  # about 200 examples of level 2: enough for a batch, small enough for many workers
@@ -51,6 +52,16 @@ class Sample:
     graph: Anchored
     about: dict[str, Any]
     raw: tuple[str, ...] = ()
+
+
+def tags_of(sample: Sample) -> tuple[tuple[str, ...], ...]:
+    """Return part of speech, tag and features of every word of a sentence."""
+    rows = [
+        line.split("\t")[3:6]
+        for line in sample.raw
+        if line[:1] != "#" and line.partition("\t")[0].isdecimal()
+    ]
+    return tuple(tuple(row[task] for row in rows) for task in range(3))
 
 
 def is_conllu(inputs: Sequence[str]) -> bool:

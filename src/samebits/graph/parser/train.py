@@ -16,20 +16,21 @@ from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.journal import kept_folder
-from samebits.errors import ConfigError, InputError, MissingExtra
+from samebits.errors import ConfigError, InputError
 from samebits.graph.config import TrainConfig
+from samebits.graph.parser.batches import Forms, GraphBatches, collate, encode
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
+from samebits.graph.parser.model import Parser, ParserSizes
 from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
 from samebits.lockstep.problem.config import Every
+from samebits.lockstep.problem.network_objective import NetworkObjective
 
 if TYPE_CHECKING:
-    from samebits.graph.parser.model import ParserSizes
     from samebits.lockstep.parent.train import FitResult
-    from samebits.lockstep.problem.torch_objective import TorchObjective
 
 __all__ = ["JOB", "TrainJob", "find_files", "make_objective"]
 
-FORMAT = "samebits.graph.v1"
+FORMAT = "samebits.graph.v2"
 HELD_OUT = 50  # of 1,000 texts, by digest, when no validation file is given
 VALIDATION_BATCH = 64
 
@@ -77,7 +78,7 @@ class TrainJob:
     )
     Config: type[TrainConfig] = TrainConfig
     default_executor: str = "lockstep"
-    bytes_per_worker: int = 400_000_000  # torch itself is most of it
+    bytes_per_worker: int = 300_000_000
     floating: bool = True
 
     def plan(self, config: TrainConfig) -> Plan:
@@ -106,8 +107,6 @@ class TrainJob:
 
     def run(self, plan: Plan, config: TrainConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Train and write the artifact."""
-        if find_torch() is None:
-            raise MissingExtra("torch", extra="graph", needed_for="samebits graph train")
         from samebits.lockstep.logs.told import TrainingTold
         from samebits.lockstep.parent.train import train
 
@@ -121,7 +120,7 @@ class TrainJob:
         try:
             result = train(
                 objective,
-                config.fit(),
+                config.fit(lexicon.kind),
                 place=engine.place,
                 every=Every(
                     steps=config.save_every, keep_every=config.keep_every, kept=kept_folder(out.output)
@@ -134,13 +133,6 @@ class TrainJob:
         about = _about(config, sizes, lexicon, examples, held_out, result)
         _write(out, result, lexicon, about)
         return {**about, "memory": dict(result.memory), "fingerprint": dict(result.fingerprint)}
-
-
-def find_torch() -> Any:
-    """Return whether torch is installed, without loading it."""
-    from importlib.util import find_spec
-
-    return find_spec("torch")
 
 
 def _read(
@@ -171,34 +163,38 @@ def _is_held_out(sample: Sample) -> bool:
 
 def make_objective(
     config: TrainConfig, lexicon: Lexicon, train: Sequence[Sample], valid: Sequence[Sample], digest: str
-) -> tuple[TorchObjective, ParserSizes]:
+) -> tuple[NetworkObjective, ParserSizes]:
     """Return what lockstep trains, and the sizes of its model."""
-    from samebits.graph.parser.batches import GraphBatches, collate, encode
-    from samebits.graph.parser.losses import GraphLoss
-    from samebits.graph.parser.model import MakeModel, ParserSizes
-    from samebits.lockstep.problem.torch_objective import TorchObjective
-
     texts = lexicon.kind == "char"
+    config = config.for_kind(lexicon.kind)
+    assert config.width is not None
+    assert config.layers is not None
+    assert config.dropout is not None
     sizes = ParserSizes(
         lexicon.kind,
         len(lexicon.characters),
         len(lexicon.words),
         len(lexicon.nodes),
         len(lexicon.arcs),
-        width=config.width or (128 if texts else 192),
+        tuple(len(names) for names in lexicon.tags),
+        width=config.width,
         layers=config.layers,
-        biaffine=64 if texts else 96,
+        embedding=64 if texts else 128,
+        biaffine=64 if texts else 256,
         dropout=config.dropout,
-        word_dropout=0.0 if texts else config.word_dropout,
     )
-    data = GraphBatches([encode(sample, lexicon) for sample in train], config.batch, config.seed, digest)
-    rows = sorted((encode(sample, lexicon) for sample in valid), key=len)
-    starts = range(0, len(rows), VALIDATION_BATCH)
-    norm = len(rows) / max(1, len(starts))  # so that the mean over shards is the mean over examples
-    validation = [collate(rows[start : start + VALIDATION_BATCH], norm=norm) for start in starts]
+    forms = None if texts else Forms(lexicon)
+    examples = [encode(sample, lexicon, forms) for sample in train]
+    rows = sorted((encode(sample, lexicon, forms) for sample in valid), key=len)
+    spelling = forms.table() if forms else None
+    data = GraphBatches(examples, spelling, config.batch, config.word_dropout, config.seed, digest)
     data.check(config.shards)
-    objective = TorchObjective(MakeModel(sizes), GraphLoss(config.loss), data, validation=validation)
-    return objective, sizes
+    starts = range(0, len(rows), VALIDATION_BATCH)
+    # so that the mean over shards is the mean over examples, or over words
+    norm = (len(rows) if texts else sum(map(len, rows))) / max(1, len(starts))
+    validation = [collate(rows[start : start + VALIDATION_BATCH], spelling, norm=norm) for start in starts]
+    parser = Parser(sizes, config.loss, config.tag_weight, config.smoothing)
+    return NetworkObjective(parser, data, validation=validation), sizes
 
 
 def _sentence(train: Sequence[Sample], valid: Sequence[Sample], lexicon: Lexicon) -> str:

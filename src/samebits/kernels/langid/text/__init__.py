@@ -1,1 +1,0 @@
-"""Texts as code points: clean, fold, cut and number their words; the form every model of the room reads."""

@@ -1,1 +1,0 @@
-"""The kernel has nothing for Python."""

@@ -1,1 +1,0 @@
-"""The tokenizers behind ``--tokenizer``: plain tables, ``tokenizer.json``, SentencePiece and tiktoken files."""
