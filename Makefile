@@ -12,7 +12,7 @@ COMPILE := $(BIN)/python -m compileall -q src/samebits
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test check parity chaos builds bench docs site clean
-.PHONY: dist lowest anywhere sanitize crashes
+.PHONY: dist lowest py313 anywhere sanitize crashes
 
 help:  ## show the targets
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed -E 's/^([a-z0-9]+):.*## /  \1\t/' | expand -t 12
@@ -71,6 +71,9 @@ dist:  ## source release and wheels (x86-64, aarch64 where its compiler is), eac
 
 lowest:  ## the lowest declared version of every dependency, installed and tested
 	$(PYTHON) release/lowest.py
+
+py313:  ## the whole test suite on Python 3.13
+	release/py313.sh
 
 sanitize:  ## kernels with address and undefined sanitizers: their tests, forged artifacts, mutated inputs
 	release/sanitize.sh

@@ -18,7 +18,7 @@ from benchmarks.common import arguments, finish, peer_python, show_table
 from benchmarks.langid_accuracy import PIECES
 from benchmarks.langid_check import VOCABULOUS
 from samebits.core.seeds import rng_for
-from samebits.kernels.langid.encode import encode_rows
+from samebits.kernels.langid.text.encode import encode_rows
 from samebits.langid.tables import load_tables
 
 NUM_STRINGS = 120_000

@@ -16,7 +16,7 @@ from typing import Any
 
 import samebits
 from samebits.charset.config import CharsetConfig
-from samebits.charset.decode import DecodeConfig
+from samebits.charset.conversion.decode import DecodeConfig
 from samebits.core.codec import encode
 from samebits.core.observing.events import Event, StageDone, StageStarted
 from samebits.core.plan import Shard

@@ -22,10 +22,10 @@ cap_threads()
 
 from benchmarks.tokens_data import text_jsonl  # noqa: E402  # after the caps
 from benchmarks.tokens_families import Family, byte_level_variants, families, train_byte_level  # noqa: E402
-from samebits.tokens.encoders.file_tokenizer import FileTokenizer  # noqa: E402
 from samebits.tokens.encoders.interface import column_of  # noqa: E402
-from samebits.tokens.encoders.open_tokenizer import load_tokenizer  # noqa: E402
 from samebits.tokens.encoders.probe import probe_texts  # noqa: E402
+from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer  # noqa: E402
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer  # noqa: E402
 
 RECORD = Path(__file__).resolve().parent / "records" / "tokens_fuzz.json"
 LIBRARIES = ("tokenizers", "fastokens", "gigatoken", "sentencepiece", "tiktoken")

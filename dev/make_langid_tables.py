@@ -36,7 +36,7 @@ NUM_CODE_POINTS = 0x110000
 BLOCK = 128
 OUTPUT = Path(__file__).parent.parent / "src/samebits/langid/unicode.bin"
 
-# The same bits are named in kernels/langid/unicode.pxd.
+# The same bits are named in kernels/langid/text/unicode.pxd.
 WORD, DECIMAL, SPACE, ALNUM, EMOJI, DECOMPOSES = 1, 2, 4, 8, 16, 32
 CASED, IGNORABLE, COMPOSES, LOWER, CLOSER, STOP = 64, 128, 256, 512, 1024, 2048
 STOP_WIDE = 4096

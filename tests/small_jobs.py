@@ -18,7 +18,7 @@ from tests.graph.naive import random_graph
 
 from samebits.api import run
 from samebits.charset.config import CharsetConfig
-from samebits.charset.decode import DecodeConfig
+from samebits.charset.conversion.decode import DecodeConfig
 from samebits.core.options import RunOptions
 from samebits.count.config import CountConfig
 from samebits.graph.config import EvalConfig, GenerateConfig, GraphConfig, KnnConfig, TrainConfig

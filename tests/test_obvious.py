@@ -27,7 +27,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jsonl = "".join(f'{{"comment": "{text}", "lang": "{lang}"}}\n' for text, lang in ROWS)
     (folder / "comments.jsonl").write_text(jsonl)
     (folder / "old.txt").write_bytes("Grüße aus München, schöne Straße".encode("cp1252"))
-    (folder / "a.json").write_text('{"labels": ["C", "O"], "edges": [[0, 1]]}')
+    (folder / "plain.csv").write_text("id,comment\n1,good morning\n")
+    nodes = '{"nodes": [{"id": 0, "label": "C"}, {"id": 1, "label": "O"}], "edges": [{"from": 0, "to": 1}]}'
+    (folder / "a.json").write_text(nodes)
     langid.train(folder / "comments.csv", text_column="comment", output=folder / "languages")
     return folder
 
@@ -226,6 +228,20 @@ RIGHT_COMMANDS = [
     "verify {w}/languages --against {w}/languages",
     "report {w}/languages -o {o}/report.html",
     "completion bash",
+    "tokens --help",
+    "langid predict {w}/book.txt",
+    "langid predict {w}/plain.csv --text-column comment -o {o}/labelled.csv",
+    "langid predict {w}/book.txt --languages en,de --json",
+    "langid spans {w}/book.txt",
+    "langid clean {w}/comments.csv -m {w}/languages -o {o}/cleaned --text-column comment",
+    "charset convert {w}/old.txt -o {o}/utf8",
+    "charset detect {w}/old.txt --json",
+    "charset pairs",
+    "tokens train-tokenizer {w}/book.txt -o {o}/t --kind word",
+    "lm train {w}/book.txt -o {o}/m --preset tiny --steps 2 --no-progress",
+    "graph distance {w}/a.json {w}/a.json",
+    "bench parity count {w}/book.txt --worker-counts 1,2 --hash-seeds 0",
+    "plan langid {w}/comments.csv --text-column comment",
 ]
 
 
@@ -256,6 +272,27 @@ WRONG_COMMANDS = {
     "verify {w}/nowhere": "nowhere",
     "report {w}/nowhere": "no such file",
     "bench speedup count {w}/book.txt": "too few for 2 workers",
+    "": "Usage",
+    "count": "missing argument",
+    "help": "samebits --help",
+    "langid": "Usage|Commands",
+    "langid predict {w}/comments.csv": "choose it with --text-column",
+    "langid eval {w}/comments.csv --text-column comment --lang-column lan": "'lang'. Choose it with --lang-column",
+    "langid spans {w}/comments.csv": "choose it with --text-column",
+    "langid train {w}/comments.csv -o {o}/m --mode exakt": "'exact'",
+    "langid predict {w}/book.txt --languages klingon": "klingon",
+    "langid predict {w}/book.txt -m {w}/book.txt": "book.txt",
+    "charset detect {w}/nope.txt": "nope.txt",
+    "charset detct {w}/old.txt": "did you mean 'detect'",
+    "charset convert": "missing argument",
+    "lm train {w}/book.txt -o {o}/m --preset huge": "'tiny'",
+    "lm train {w}/book.txt -o {o}/m --steps many": "--steps",
+    "lm train {w}/my -o {o}/m": "my notes.txt|no such file",
+    "tokens build {w}/comments.csv -o {o}/t": "choose it with --columns",
+    "graph distance {w}/a.json": "missing argument|two",
+    "graph distance {w}/a.json {w}/book.txt": "book.txt",
+    "plan cuont {w}/book.txt": "did you mean 'count'",
+    "pipeline run {w}/recipe.toml": "recipe.toml",
 }
 
 
@@ -273,7 +310,8 @@ def test_an_obvious_slip_is_answered_with_what_to_type(
 
 def test_there_are_forty_of_each() -> None:
     assert len(RIGHT_CALLS) >= 40
-    assert len(RIGHT_COMMANDS) + len(WRONG_COMMANDS) >= 40
+    assert len(RIGHT_COMMANDS) >= 40
+    assert len(WRONG_COMMANDS) >= 40
 
 
 def test_a_corrected_column_goes_on_without_no_resume(world: Path, tmp_path: Path, samebits: Run) -> None:
@@ -289,3 +327,24 @@ def test_help_shows_few_flags_and_help_all_shows_all(samebits: Run) -> None:
     assert "--muon-lr" not in short
     assert "more flags: samebits lm train --help-all" in short
     assert short.count("\n  -") <= 25
+
+
+def test_a_notebook_shows_records_reports_and_graphs(world: Path, tmp_path: Path) -> None:
+    record = sb.run("count", _config(str(world / "book.txt")), output=tmp_path / "c")
+    assert record.artifact_digest in record._repr_html_()
+    assert "<svg" in graph.Graph(labels=["C", "O"], edges=[(0, 1)])._repr_svg_()
+    (tmp_path / "swapped.csv").write_text("text,lang\ngood morning to you,de\nguten Morgen euch allen,en\n")
+    report = langid.evaluate_files(_model(world), tmp_path / "swapped.csv")
+    assert repr(report) == "<LanguageReport: 0.0000 of 2 rows right, macro F1 0.0000>"
+    assert "<td style='text-align:left'>de and en</td>" in report._repr_html_()
+
+
+def test_a_journal_of_other_settings_is_refused_with_both_values(tmp_path: Path, samebits: Run) -> None:
+    """The settings of an interrupted run are compared: the one that changed is named, old and new."""
+    (tmp_path / "rows.jsonl").write_text('{"text": "fine"}\n' * 200_000 + "no row\n" * 9000)
+    command = ["count", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "c"), "-w", "1"]
+    assert samebits(*command).code == 1, "too many bad rows, after shards that finished"
+    done = samebits(*command, "--lower")
+    assert done.code == 1
+    assert "lower was False, is True" in done.err
+    assert "--no-resume" in done.err

@@ -93,7 +93,7 @@ def run(
     lock = OutputLock(folder / "lock", output=output)
     try:
         check_output(output, overwrite=options.overwrite)  # the holder before us may have made it meanwhile
-        with _shown(progress, observer) as told, missing_columns_named(config):
+        with _shown(progress, observer) as told, missing_columns_named(column_flags(config)):
             times = StageTimes()
             watch = fan_out(times, told)
             with Workers(job, options, given=executor, spool=folder / "spool", observer=watch) as workers:

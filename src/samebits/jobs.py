@@ -11,7 +11,7 @@ __all__ = ["JOBS", "get_job"]
 
 JOBS = {
     "charset": "samebits.charset.job:JOB",
-    "charset_decode": "samebits.charset.decode:JOB",
+    "charset_decode": "samebits.charset.conversion.decode:JOB",
     "count": "samebits.count.job:JOB",
     "graph": "samebits.graph.job:JOB",
     "graph_eval": "samebits.graph.parser.evaluate:JOB",

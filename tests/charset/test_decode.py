@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import samebits
-from samebits.charset.decode import DecodeConfig
+from samebits.charset.conversion.decode import DecodeConfig
 from samebits.core.options import RunOptions
 from samebits.errors import TooManyBadRows
 

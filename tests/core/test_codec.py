@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samebits.core.codec import MAGIC, decode, encode
+from samebits.core.codec import MAGIC, decode, encode, named
 from samebits.core.digest import digest_of
 
 leaves = (
@@ -99,3 +99,21 @@ def test_an_array_that_claims_more_than_it_has_is_refused_before_allocating() ->
     head = b'{"a":["<i8",[1000000000000]]}'
     with pytest.raises(ValueError, match="cut short"):
         decode(MAGIC + len(head).to_bytes(8, "little") + head)
+
+
+class Words(NamedTuple):
+    keys: bytes
+    counts: list[int]
+
+
+def test_a_named_part_has_the_bytes_of_a_dict_and_gets_its_names_back() -> None:
+    part = Words(b"ab", [1, 2])
+    assert encode(part) == encode({"keys": b"ab", "counts": [1, 2]})
+    assert named(decode(encode(part)), Words) == part
+    assert named(part, Words) is part
+
+
+@pytest.mark.parametrize("other", [{"keys": b""}, {"counts": [], "keys": b""}, [b"", []], None])
+def test_a_part_with_other_fields_is_refused(other: Any) -> None:
+    with pytest.raises(ValueError, match="Words has keys, counts"):
+        named(other, Words)

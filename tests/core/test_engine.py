@@ -6,16 +6,17 @@ import itertools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
+from samebits.core.codec import decode, encode
 from samebits.core.engine import Engine
 from samebits.core.fold import CanonicalTree, Concat, Counts, OrderedSum
 from samebits.core.observing.events import Event, ShardDone, StageDone, StageStarted, Warned
 from samebits.core.plan import Plan, Shard, cut
 from samebits.core.ports.executor import Executor
-from samebits.errors import InputError, NotDeterministic, ShardFailed, WorkerLost
+from samebits.errors import InputError, NotDeterministic, PlanMismatch, ShardFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.serial import SerialExecutor
 from samebits.executors.threads import ThreadsExecutor
@@ -256,6 +257,38 @@ def test_finished_parts_are_not_computed_again() -> None:
     )
     assert again == first
     assert store.saved == []
+
+
+class Numbered(NamedTuple):
+    number: int
+
+
+@dataclass(frozen=True)
+class Names:
+    part_type: ClassVar = Numbered
+
+    def __call__(self, shard: Shard, state: Any) -> Numbered:
+        return Numbered(shard.index)
+
+
+def test_a_named_part_arrives_under_its_names(executor: Executor) -> None:
+    store = MemoryStore()
+    for _ in range(2):  # computed, then from the store
+        found = [
+            part for _, part in Engine(executor, store=store).map_ordered("a", Names(), SHARDS, unit="x")
+        ]
+        assert found == [Numbered(i) for i in range(40)]
+        assert all(type(part) is Numbered for part in found)
+        store.parts = {key: (decode(encode(part)), digest) for key, (part, digest) in store.parts.items()}
+
+
+def test_a_part_kept_under_other_names_is_refused_with_the_way_out() -> None:
+    store = MemoryStore()
+    list(Engine(SerialExecutor(), store=store).map_ordered("a", Names(), SHARDS, unit="x"))
+    store.parts["a", 3] = ({"count": 3}, store.parts["a", 3][1])
+    with pytest.raises(PlanMismatch, match="has count, but Numbered has number") as caught:
+        list(Engine(SerialExecutor(), store=store).map_ordered("a", Names(), SHARDS, unit="x"))
+    assert "--no-resume" in caught.value.hint
 
 
 def test_only_the_damaged_part_is_computed_again() -> None:

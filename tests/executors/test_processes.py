@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import tempfile
 import threading
@@ -85,6 +86,22 @@ def test_a_worker_stopped_while_it_starts_costs_no_more_than_the_stall_timeout(
     thread.join()
     assert len(stopped) == 2, "they were at the board before they could be stopped"
     assert time.monotonic() - began < 30
+
+
+def test_too_few_open_files_are_named_before_anything_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pool broke off half made, with a traceback, and left its folder and semaphores behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 8, hard))
+    try:
+        with pytest.raises(ConfigError, match="-x processes needs 28 open files more, 9 are left") as caught:
+            ProcessesExecutor(ExecutorOptions(workers=2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "ulimit -n" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_task_that_cannot_be_sent_fails_its_shard(healthy: ProcessesExecutor) -> None:

@@ -60,6 +60,13 @@ def run_small_job(given: dict[str, Any], output: str) -> RunRecord:
         return run(given["job"], config, output=output, options=options, observer=tell)
 
 
+def run_pipeline(given: dict[str, Any], output: str) -> str:
+    """Run the recipe of crash points."""
+    from tests.faults.crash_points import maker_of
+
+    return maker_of("pipeline", Path(given["inputs"]))(Path(output))
+
+
 def run_slow_job(given: dict[str, Any], output: str) -> RunRecord:
     """Run the slow job."""
     job = cast("Job", replace(cast("Any", JOB), floating=given["floating"]))
@@ -73,11 +80,14 @@ def main() -> int:
     output, text = sys.argv[1:]
     given = json.loads(text)
     try:
-        record = (run_small_job if given["job"] else run_slow_job)(given, output)
+        if given["job"] == "pipeline":
+            digest = run_pipeline(given, output)
+        else:
+            digest = (run_small_job if given["job"] else run_slow_job)(given, output).artifact_digest
     except SamebitsError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return error.exit_code
-    sys.stdout.write(record.artifact_digest)
+    sys.stdout.write(digest)
     return 0
 
 

@@ -16,7 +16,7 @@ from tests.faults.scene import Ending, Scene, strike
 
 __all__ = ["PAUSES", "driver_killed_in_a_job", "workers_killed"]
 
-MOST_KILLS = 5
+MOST_KILLS = 15
 PAUSES = {  # seconds a shard, so that a run takes about five with two workers
     "charset": 1.2,
     "charset_decode": 1.2,
@@ -34,8 +34,8 @@ PAUSES = {  # seconds a shard, so that a run takes about five with two workers
 
 
 def workers_killed(scene: Scene) -> Ending:
-    """One random worker a second, five times; a new one may take longer than that to start."""
-    scene.options["retries"] = 20  # kills may hit one shard again and again
+    """One random worker a second, fifteen times; a new one may take longer than that to start."""
+    scene.options["retries"] = 30  # kills may hit one shard again and again
     scene.pause = PAUSES.get(scene.job, 0.0)
     process = scene.start(shards=40, pause=0.25 if not scene.job else scene.pause, part_bytes=100_000)
     scene.wait_for(lambda: _busy_workers(scene, process), process)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import psutil
+from tests.faults.crash_points import maker_of
 from tests.faults.slow_job import JOB, SlowConfig
 from tests.netns import Host
 from tests.small_jobs import reference_of
@@ -78,8 +79,10 @@ _making = threading.Lock()  # scenes may be played side by side
 
 
 def undisturbed_job(name: str, settings: dict[str, Any]) -> str:
-    """Return the digest of the serial run of a real job."""
+    """Return the digest of the serial run of a real job, or of a pipeline."""
     with _making:
+        if name == "pipeline":
+            return maker_of(name, shared_inputs())(shared_inputs() / "reference-pipeline")
         made = reference_of(name, shared_inputs(), **settings)
     return str(json.loads((made / "record.json").read_bytes())["artifact_digest"])
 

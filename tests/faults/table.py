@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.faults import cases, job_cases
 from tests.faults import cluster_cases as clusters
+from tests.faults import hostile_cases as hostile
 from tests.faults import rank_cases as ranks
 from tests.faults import training_cases as training
 from tests.faults.disks import can_mount
@@ -68,19 +69,19 @@ class Case:
 
 LOCAL = (
     Case(job_cases.workers_killed, tries=2),
-    Case(cases.all_workers_killed, tries=3),
+    Case(cases.all_workers_killed, tries=8),
     Case(cases.worker_dies_in_one_shard),
     Case(cases.shard_that_always_kills, wanted="named"),
     Case(cases.memory_limit_once, quick=True),
     Case(cases.memory_limit_always, wanted="named"),
     Case(cases.worker_stopped),
     Case(cases.worker_stopped_always, wanted="named"),
-    Case(cases.any_worker_stopped, tries=3),
-    Case(cases.driver_killed, tries=8, quick=True),
-    Case(cases.driver_and_workers_killed, tries=2),
-    Case(cases.torn_journal, tries=3, quick=True),
-    Case(cases.interrupted, tries=3, quick=True),
-    Case(cases.interrupted_while_starting, tries=3),
+    Case(cases.any_worker_stopped, tries=6),
+    Case(cases.driver_killed, tries=20, quick=True),
+    Case(cases.driver_and_workers_killed, tries=8),
+    Case(cases.torn_journal, tries=10, quick=True),
+    Case(cases.interrupted, tries=8, quick=True),
+    Case(cases.interrupted_while_starting, tries=8),
     Case(cases.interrupted_twice, quick=True, executor="threads"),
     Case(cases.disk_full_in_journal, mounts=True),
     Case(cases.disk_full_in_output, quick=True, mounts=True),
@@ -90,6 +91,22 @@ LOCAL = (
     Case(cases.task_raises, wanted="named"),
     Case(cases.two_runs_on_one_output, quick=True),
     Case(cases.not_deterministic, wanted="named"),
+)
+
+HOSTILE = (
+    *(
+        Case(hostile.driver_killed_again_and_again, executor=executor, tries=2)
+        for executor in ("serial", "threads", "processes")
+    ),
+    Case(hostile.pipeline_killed_again_and_again, tries=3),
+    Case(hostile.served_run_killed, tries=3),
+    Case(hostile.few_descriptors, quick=True, executor="serial", tries=2),
+    Case(hostile.few_descriptors, tries=2),
+    Case(hostile.little_memory, executor="serial", tries=2),
+    Case(hostile.signals_all_the_time, quick=True, executor="serial", tries=2),
+    Case(hostile.signals_all_the_time, tries=2),
+    Case(hostile.clock_jumps, executor="serial", tries=2),
+    Case(hostile.clock_jumps, tries=2),
 )
 
 REAL_JOBS = (
@@ -160,4 +177,4 @@ NETWORK = (
     Case(clusters.driver_cut_off, executor="dask", hosts=True),
 )
 
-CASES = (*LOCAL, *REAL_JOBS, *LOCKSTEP, *TORCHRUN, *ON_CLUSTERS, *NETWORK)
+CASES = (*LOCAL, *HOSTILE, *REAL_JOBS, *LOCKSTEP, *TORCHRUN, *ON_CLUSTERS, *NETWORK)

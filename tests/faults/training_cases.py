@@ -30,7 +30,7 @@ __all__ = [
     "wait_for_steps",
 ]
 
-MOST_KILLS = 3
+MOST_KILLS = 8
 LONGER: dict[str, dict[str, Any]] = {  # a few seconds of steps, a checkpoint every few
     "graph_train": {"steps": 80, "save_every": 5},
     "lm": {"steps": 120, "validate_every": 60, "save_every": 5},
@@ -66,7 +66,8 @@ def wait_for_steps(scene: Scene, process: subprocess.Popen[str], number: int, af
 
 
 def training_workers_killed(scene: Scene) -> Ending:
-    """A random worker, three times, each after a new checkpoint: started again from there."""
+    """A random worker, eight times, each after a new checkpoint: started again from there."""
+    scene.options["retries"] = 2 * MOST_KILLS
     process, faults, last = _start(scene), 0, -1
     for _ in range(MOST_KILLS):
         wait_for_steps(scene, process, 1, after=last)

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 from tests.fuzz.forge import forge
 from tests.fuzz.genuine import FORGEABLE
+from tests.fuzz.results import Results
 
 from samebits.errors import SamebitsError
 
@@ -149,13 +149,12 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--only", choices=sorted(USES), action="append")
+    parser.add_argument("--record", type=Path, help="JSON file for the numbers")
     parser.add_argument("--verbose", action="store_true", help="name each run before it starts")
     asked = parser.parse_args()
     faulthandler.enable()
     kinds = asked.only or sorted(USES)
-    ends: Counter[str] = Counter()
-    found = []
-    began = time.monotonic()
+    results = Results("forged artifacts", asked.start, asked.runs)
     with tempfile.TemporaryDirectory() as scratch:
         genuine = {kind: FORGEABLE[kind](Path(scratch) / kind) for kind in kinds}
         for kind in kinds:
@@ -165,15 +164,13 @@ def main() -> int:
             kind = kinds[number % len(kinds)]
             if asked.verbose:
                 print(kind, number, flush=True)
+            began = time.monotonic()
             ended, done = try_one(kind, number, genuine[kind], Path(scratch) / "forged")
-            ends[f"{kind}: {ended}"] += 1
-            if ended == "finding":
-                found.append((kind, number))
-                print(f"--only {kind} --start {number} --runs 1\n{done}", flush=True)
-    for name, num in sorted(ends.items()):
-        print(f"{num:8,}  {name}")
-    print(f"{asked.runs:,} forged artifacts, {len(found)} findings, {time.monotonic() - began:.0f} s")
-    return 1 if found else 0
+            said = f"--only {kind} --start {number} --runs 1\n{done}"
+            results.add(kind, ended, time.monotonic() - began, said)
+    if asked.record:
+        results.keep(asked.record)
+    return results.show()
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from tests.fuzz.artifacts import MOST_SECONDS, _alarm
+from tests.fuzz.results import Results
 
 from samebits.errors import SamebitsError
 
@@ -91,7 +91,7 @@ def read_words(path: Path) -> None:
 
 
 def read_tokenizer(path: Path) -> None:
-    from samebits.tokens.encoders.open_tokenizer import open_tokenizer
+    from samebits.tokens.tokenizers.open_tokenizer import open_tokenizer
 
     open_tokenizer(str(path))
 
@@ -161,23 +161,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--record", type=Path, help="JSON file for the numbers")
     asked = parser.parse_args()
     faulthandler.enable()
-    ends: Counter[str] = Counter()
-    began = time.monotonic()
+    results = Results("mutated inputs", asked.start, asked.runs)
     with tempfile.TemporaryDirectory() as scratch:
         for name, data, use in SEEDS:  # a fuzzer whose seeds are refused would find nothing
             (Path(scratch) / name).write_bytes(data)
             use(Path(scratch) / name)
         for number in range(asked.start, asked.start + asked.runs):
+            began = time.monotonic()
             ended, said = try_one(number, Path(scratch))
-            ends[ended if ended == "finding" else f"{said}: {ended}"] += 1
-            if ended == "finding":
-                print(f"--start {number} --runs 1\n{said}", flush=True)
-    for name, num in sorted(ends.items()):
-        print(f"{num:8,}  {name}")
-    print(f"{asked.runs:,} mutated inputs, {ends['finding']} findings, {time.monotonic() - began:.0f} s")
-    return 1 if ends["finding"] else 0
+            name = SEEDS[number % len(SEEDS)][0]
+            results.add(name, ended, time.monotonic() - began, f"--start {number} --runs 1\n{said}")
+    if asked.record:
+        results.keep(asked.record)
+    return results.show()
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from samebits.kernels.langid.dict import Dictionary, accumulate, first_rows
-from samebits.kernels.langid.encode import encode_rows
 from samebits.kernels.langid.features import count_features, features_of, log2_fixed
-from samebits.kernels.langid.fold import fold_rows
 from samebits.kernels.langid.known import score_rows
 from samebits.kernels.langid.score import Scorer, softmax_gradient
-from samebits.kernels.langid.sentences import split_labels, split_sentences
-from samebits.kernels.langid.unicode import normalize
-from samebits.kernels.langid.words import Vocabulary, renumber
+from samebits.kernels.langid.text.encode import encode_rows
+from samebits.kernels.langid.text.fold import fold_rows
+from samebits.kernels.langid.text.sentences import split_labels, split_sentences
+from samebits.kernels.langid.text.unicode import normalize
+from samebits.kernels.langid.text.words import Vocabulary, renumber
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.model.features import group_numbers, powers_of_two
 from samebits.langid.tables import load_tables, unicode_version

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.lines import json_lines, label_lines
+from samebits.kernels.langid.text.lines import json_lines, label_lines
 from samebits.langid.model.model import column_of
 from samebits.langid.tables import load_tables
 

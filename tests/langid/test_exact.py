@@ -11,7 +11,7 @@ import pytest
 from tests.langid.helpers import GOLDEN, golden_rows, train, train_exactly, write_rows
 
 from samebits.executors.serial import SerialExecutor
-from samebits.kernels.langid.encode import encode_rows
+from samebits.kernels.langid.text.encode import encode_rows
 from samebits.langid.model.model import LangidModel, column_of
 from samebits.langid.model.words import WordTable
 from samebits.langid.tables import load_tables, script_names

@@ -23,7 +23,7 @@ from samebits.lm.text.token_text import open_token_text
 from samebits.lm.text.vocab import Vocabulary, learn_chars
 from samebits.lm.training.batches import Batches, check_lengths
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.encoders.vocab import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer
+from samebits.tokens.tokenizers.vocab import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer
 from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
 

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from samebits.errors import ConfigError
-from samebits.tokens.encoders import fastokens_encoder, file_tokenizer, gigatoken_encoder, table
+from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, table
 from samebits.tokens.encoders.allow_list import NORMALIZERS, PRE_TOKENIZERS, byte_alphabet
 from samebits.tokens.encoders.fastokens_encoder import FastEncoder
-from samebits.tokens.encoders.file_tokenizer import FileTokenizer
 from samebits.tokens.encoders.gigatoken_encoder import GigaEncoder
 from samebits.tokens.encoders.interface import column_of
-from samebits.tokens.encoders.open_tokenizer import load_tokenizer, open_tokenizer
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.table import ENCODERS, choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.encoders.vocab import Tokenizer
+from samebits.tokens.tokenizers import file_tokenizer
+from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer, open_tokenizer
+from samebits.tokens.tokenizers.vocab import Tokenizer
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:

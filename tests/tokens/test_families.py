@@ -17,12 +17,12 @@ from samebits.core.options import RunOptions
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError, InputError
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.encoders.file_tokenizer import FileTokenizer
 from samebits.tokens.encoders.interface import column_of
-from samebits.tokens.encoders.open_tokenizer import load_tokenizer, open_tokenizer
 from samebits.tokens.encoders.probe import probe_texts
-from samebits.tokens.encoders.sentencepiece_file import looks_like_sentencepiece
-from samebits.tokens.encoders.tiktoken_file import looks_like_tiktoken
+from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer, open_tokenizer
+from samebits.tokens.tokenizers.sentencepiece_file import looks_like_sentencepiece
+from samebits.tokens.tokenizers.tiktoken_file import looks_like_tiktoken
 
 TITLES = (
     ".model, bpe like Llama 2",

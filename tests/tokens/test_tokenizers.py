@@ -15,9 +15,9 @@ from samebits.data.readers.rowblock import RowBlock
 from samebits.errors import ConfigError, InputError
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encoders.interface import column_of
-from samebits.tokens.encoders.open_tokenizer import load_tokenizer, open_tokenizer
-from samebits.tokens.encoders.vocab import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer
 from samebits.tokens.template import parse_template, run_texts, template_of
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer, open_tokenizer
+from samebits.tokens.tokenizers.vocab import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer
 
 
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:

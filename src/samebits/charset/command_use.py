@@ -15,11 +15,11 @@ from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, Sec
 from samebits.errors import ConfigError, InputError, SamebitsError
 
 if TYPE_CHECKING:
-    from samebits.charset.convert import Converted
+    from samebits.charset.conversion.convert import Converted
+    from samebits.charset.conversion.files import FoundFile
     from samebits.charset.detection.answer import Detection
     from samebits.charset.detection.choices import Choices
     from samebits.charset.detection.model import CharsetModel
-    from samebits.charset.files import FoundFile
 
 __all__ = ["convert_command", "detect_command", "eval_command", "load_model", "model_flag"]
 
@@ -66,9 +66,9 @@ def _detections(
     files: Sequence[FoundFile], model: str | None, wanted: Choices, *, top: int, workers: int
 ) -> Iterator[tuple[str, Detection | InputError]]:
     """Answers in the order of the files; what cannot be read is an answer too."""
+    from samebits.charset.conversion.files import read_file
     from samebits.charset.detection.default import load_evidence
     from samebits.charset.detection.detect import detect_with
-    from samebits.charset.files import read_file
 
     if workers < 1:
         raise ConfigError(f"--workers is {workers}", hint="use 1 or more")
@@ -90,7 +90,7 @@ def _detections(
 
 
 def _detect(**values: Any) -> None:
-    from samebits.charset.files import find_files
+    from samebits.charset.conversion.files import find_files
 
     files = find_files(values["files"])
     failed: list[InputError] = []
@@ -141,9 +141,9 @@ def _plain(path: str, found: Detection) -> dict[str, Any]:
 
 def _convert(**values: Any) -> None:
     from samebits.charset.codec import canonical_name
-    from samebits.charset.convert import ConvertRules, convert_file, decoded
+    from samebits.charset.conversion.convert import ConvertRules, convert_file, decoded
+    from samebits.charset.conversion.files import find_files, read_file
     from samebits.charset.detection.default import load_evidence
-    from samebits.charset.files import find_files, read_file
 
     files = find_files(values["files"])
     if values["output"] is not None and values["in_place"]:

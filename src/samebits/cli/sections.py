@@ -60,6 +60,13 @@ class SectionedCommand(click.Command):
         """Say ``--help`` in the words of the other flags."""
         return _reworded(super().get_help_option(ctx))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error about a missing column names the flag that chose it."""
+        from samebits.data.readers.missing_columns import missing_columns_named
+
+        with missing_columns_named(_column_flags(ctx)):
+            return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each section that has options, then the example."""
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
@@ -80,6 +87,16 @@ class SectionedCommand(click.Command):
 
     def _is_shown(self, ctx: click.Context, option: click.Option) -> bool:
         return not self.shown or option.name in self.shown or bool(ctx.meta.get(ALL))
+
+
+def _column_flags(ctx: click.Context) -> dict[str, str]:
+    """Return for each column that was asked for, also by default, the flag that says so."""
+    asked = [(param, ctx.params.get(param.name or "")) for param in ctx.command.params]
+    return {
+        value: param.opts[-1]
+        for param, value in asked
+        if (param.name or "").endswith("column") and isinstance(value, str)
+    }
 
 
 class SectionedGroup(click.Group):
@@ -104,7 +121,7 @@ class SectionedGroup(click.Group):
         """Find the command, or say which one was probably meant."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], known)
+            hint = f"{ctx.command_path} --help" if args[0] == "help" else did_you_mean(args[0], known)
             raise click.UsageError(f"unknown command {args[0]!r}\nhint: {hint}", ctx)
         return super().resolve_command(ctx, args)
 

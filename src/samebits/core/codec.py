@@ -1,7 +1,7 @@
 """Plain data as canonical bytes: what parts, journals and digests are made of.
 
 A *part* may hold None, bool, int, float, str, bytes, list, tuple, dict with str keys and NumPy arrays of numbers,
-nested as you like. One value has one encoding: floats are written in hexadecimal, arrays are C-contiguous and
+nested as you like. A NamedTuple is written as the dict of its fields; ``named`` gives a part its names back. One value has one encoding: floats are written in hexadecimal, arrays are C-contiguous and
 little-endian. So ``sha256(encode(x))`` identifies ``x``, and decoding never runs code (no pickle). Dicts keep their
 order, so that a fold sees the same part whether or not it crossed a process border or lay in a journal.
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["decode", "encode", "encode_pieces"]
+__all__ = ["decode", "encode", "encode_pieces", "named"]
 
 MAGIC = b"SBP1"
 HEAD_AT = 12  # magic and the head's length
@@ -73,6 +73,27 @@ def decode(data: bytes | memoryview) -> Any:
     return value
 
 
+def named(part: Any, part_type: type[Any] | None) -> Any:
+    """Return a decoded part as the NamedTuple that its task returned; without a type, as it is.
+
+    >>> from typing import NamedTuple
+    >>> class Words(NamedTuple):
+    ...     num_words: int
+    >>> named(decode(encode(Words(7))), Words)
+    Words(num_words=7)
+
+    Raises:
+        ValueError: The part has other fields.
+    """
+    if part_type is None or isinstance(part, part_type):
+        return part
+    fields: tuple[str, ...] = part_type._fields
+    if not isinstance(part, dict) or tuple(part) != fields:
+        found = ", ".join(part) if isinstance(part, dict) else type(part).__name__
+        raise ValueError(f"a part has {found}, but {part_type.__name__} has {', '.join(fields)}")
+    return part_type(**part)
+
+
 def _pack(value: Any, buffers: list[Buffer], where: str, sort_keys: bool) -> Any:
     kind = type(value)
     if kind in (type(None), bool, int, str):
@@ -86,6 +107,8 @@ def _pack(value: Any, buffers: list[Buffer], where: str, sort_keys: bool) -> Any
         return [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]
     if kind is tuple:
         return {"t": [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]}
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        value, kind = value._asdict(), dict
     if kind is dict:
         keys = [_str_key(key, where) for key in value]
         keys = sorted(keys) if sort_keys else keys

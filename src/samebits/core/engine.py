@@ -27,14 +27,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from samebits.core.codec import decode
+from samebits.core.codec import decode, named
 from samebits.core.observing import clock
 from samebits.core.observing.events import Observer, ShardDone, StageDone, StageStarted, Warned, ignore
 from samebits.core.plan import Plan, Shard, ShardTable
 from samebits.core.ports.executor import Done, Executor, Failed, Handle, Outcome, Promise, Task
 from samebits.core.ports.place import Place
 from samebits.core.ports.store import NoStore, PartStore
-from samebits.errors import NotDeterministic, SamebitsError, ShardFailed, WorkerLost
+from samebits.errors import NotDeterministic, PlanMismatch, SamebitsError, ShardFailed, WorkerLost
 
 if TYPE_CHECKING:
     from samebits.core.fold import Reducer
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 Acc = TypeVar("Acc")
+Part = TypeVar("Part")
 WINDOW_PER_WORKER = 4  # enough to keep workers busy while one shard is 4x slower than the others
 QUIET_SECONDS = 60.0  # no shard finished for this long: say so, once
 
@@ -73,8 +74,14 @@ class Engine:
     place: Place = field(default_factory=Place)
 
     def map_ordered(
-        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str
-    ) -> Iterator[tuple[Shard, Any]]:
+        self,
+        stage: str,
+        task: Callable[[Shard, Any], Part],
+        shards: Sequence[Shard],
+        *,
+        state: Any = None,
+        unit: str,
+    ) -> Iterator[tuple[Shard, Part]]:
         """Yield (shard, part) in shard order, whatever the order of arrival; ``unit`` is what shards count, for people.
 
         Raises:
@@ -169,6 +176,7 @@ class _Stage:
         self.halved = False
         self.failing = False
         self.arrivals: queue.SimpleQueue[tuple[int, Promise]] = queue.SimpleQueue()
+        self.part_type: type[Any] | None = getattr(task, "part_type", None)
         self.compute_one: Callable[[], bool] = getattr(engine.executor, "compute_one", _nothing_to_compute)
 
     def run(self) -> Iterator[tuple[Shard, Any]]:
@@ -199,11 +207,22 @@ class _Stage:
         shard = self.shard_at[position]
         found, part = self.engine.store.load(self.stage, shard.index)
         if found:
+            part = self.kept(shard, part)
             digest = self.engine.store.known_digest(self.stage, shard.index) or ""
             done = Done(shard.index, part, False, digest, clock.seconds(), 0.0, "journal")
             self.ready[position] = done
             self.tell(shard, done, resumed=True)
         return found
+
+    def kept(self, shard: Shard, part: Any) -> Any:
+        """Return a part of a run before this one, under the names it has today."""
+        try:
+            return named(part, self.part_type)
+        except ValueError as error:
+            raise PlanMismatch(
+                f"{self.engine.describe(shard)} of stage {self.stage!r} was kept by another version: {error}",
+                hint="--no-resume computes it again",
+            ) from None
 
     def submit(self, position: int) -> None:
         """Give one shard to the executor."""
@@ -250,7 +269,8 @@ class _Stage:
         before = self.engine.store.known_digest(self.stage, shard.index)
         self.compare(shard, before or outcome.digest, outcome.digest)
         if outcome.encoded:
-            outcome = replace(outcome, part=decode(outcome.part), encoded=False)
+            part = named(decode(outcome.part), self.part_type)
+            outcome = replace(outcome, part=part, encoded=False)
         self.engine.store.save(self.stage, shard.index, outcome.part, outcome.digest)
         self.ready[position] = outcome
         self.tell(shard, outcome, resumed=False)

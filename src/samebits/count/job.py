@@ -6,9 +6,10 @@ It is the worked example of a job: see docs/guides/add-a-job.md for a walk throu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.core.config import config_digest
 from samebits.core.engine import Engine
@@ -24,13 +25,25 @@ from samebits.kernels.text.ngrams import NgramTable
 __all__ = ["JOB"]
 
 
+class CountPart(NamedTuple):
+    """What one shard holds: its n-grams in order of first sight, and what was read."""
+
+    keys: bytes
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    bad: list[BadRow]
+    num_lines: int
+    num_blank: int
+
+
 @dataclass(frozen=True, slots=True)
 class CountShard:
     """The task: the n-grams of one shard's rows, in order of first sight."""
 
+    part_type: ClassVar = CountPart
     config: CountConfig
 
-    def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Corpus, /) -> CountPart:
         """Return keys and counts, and what was read."""
         table, num_lines, num_blank = NgramTable(), 0, 0
         bad: list[BadRow] = []
@@ -43,14 +56,7 @@ class CountShard:
             bad += block.bad
             num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
         keys, offsets, counts = table.arrays()
-        return {
-            "keys": keys,
-            "offsets": offsets,
-            "counts": counts,
-            "bad": bad,
-            "num_lines": num_lines,
-            "num_blank": num_blank,
-        }
+        return CountPart(keys, offsets, counts, bad, num_lines, num_blank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +91,9 @@ class CountJob:
         for shard, part in engine.map_ordered(
             "count", CountShard(config), plan.shards, state=plan.inputs, unit="bytes"
         ):
-            total.add(part["keys"], part["offsets"], part["counts"])
-            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
-            num_blank += part["num_blank"]
+            total.add(part.keys, part.offsets, part.counts)
+            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
+            num_blank += part.num_blank
         out.bad_rows.check()
         return self.write(config, total, out, num_blank=num_blank)
 

@@ -17,6 +17,7 @@ from typing import Any
 from samebits.core.observing.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.data.files import writing
+from samebits.data.readers.missing_columns import with_flag
 from samebits.errors import ConfigError, TooManyBadRows, did_you_mean
 
 __all__ = ["BadRows", "Limit", "parse_limit"]
@@ -161,7 +162,7 @@ class BadRows:
         guess = did_you_mean(wanted, keys)
         if not guess.startswith("did you mean"):
             guess = "the row has " + ", ".join(map(repr, keys))
-        return f"{guess}; choose it with {flag}" if flag else guess
+        return with_flag(guess, flag) if flag else guess
 
     def write(self, path: Path) -> None:
         """Write one JSON object a line, in row order; an empty file says that there were none."""

@@ -34,12 +34,14 @@ from samebits.executors.messages import Parcel, load_once, store, unwrap, wrap
 from samebits.executors.run_folder import RunFolder
 from samebits.executors.worker import failed, run_shard
 from samebits.machine.caps import THREAD_CAPS
+from samebits.machine.descriptors import require_descriptors
 from samebits.machine.peak_memory import peak_of
 from samebits.machine.signals import interrupts_blocked, kill
 
 __all__ = ["ProcessesExecutor"]
 
 WATCH_SECONDS = 1.0
+POOL_DESCRIPTORS = 24  # 11 and one a worker stay open; more are open for a moment while a worker starts
 # A pool may break so often in a row, with no shard in hand and no result, before shards are blamed.
 FREE_BREAKS = 3
 _seat: Seat | None = None  # set once in each worker process by _start_worker
@@ -52,6 +54,7 @@ class ProcessesExecutor:
     name = "processes"
 
     def __init__(self, options: ExecutorOptions) -> None:
+        require_descriptors(POOL_DESCRIPTORS + 2 * options.workers, "-x processes")
         self.workers = options.workers
         self.largest_worker = 0  # peak memory in bytes, known when the workers are gone
         self._options = options

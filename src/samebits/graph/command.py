@@ -25,6 +25,13 @@ def summarize_matrix(record: RunRecord) -> None:
         f"{about['pairs']:,} pairs, {about['exact']:,} exact ({share:.1f} %), {about['expansions']:,} states looked at",
         err=True,
     )
+    if about.get("open"):
+        from samebits.graph.distance.compare import MOST_NODES
+
+        click.echo(
+            f"{about['open']:,} pairs stay open: graphs of more than {MOST_NODES} nodes are not searched, only counted",
+            err=True,
+        )
 
 
 def summarize_knn(record: RunRecord) -> None:
@@ -70,7 +77,7 @@ def _distance(first: str, second: str, **values: Any) -> None:
         exact = graph.ted(a, b, costs=costs)
         click.echo(json.dumps({"distance": str(exact)}) if values["as_json"] else str(exact))
         return
-    found = graph.ged(a, b, costs=costs, budget=values["budget"])
+    found = graph.ged(a, b, costs=costs, budget=values["budget"], until_exact=values["until_exact"])
     if values["draw"]:
         Path(values["draw"]).write_text(found.draw(), encoding="utf-8")
     if not values["as_json"]:
@@ -160,6 +167,12 @@ group.add_command(
                 section=WHAT,
                 help="compare ordered trees by tree edit distance",
             ),
+            SectionedOption(
+                ["--until-exact"],
+                is_flag=True,
+                section=WHAT,
+                help="search until the distance is proven, whatever the budget; may take very long",
+            ),
             *_reading_flags(),
             SectionedOption(
                 ["--draw"], metavar="FILE", section=OTHER, help="write a picture of the edits, as SVG"
@@ -183,6 +196,7 @@ group.add_command(
         example="""
         samebits graph matrix graphs.jsonl -o distances
         samebits graph matrix queries.jsonl --against corpus.jsonl -o distances --threshold 6
+        samebits graph matrix aids/ --node-label symbol --edge-label valence --until-exact -o distances
         """,
         summarize=summarize_matrix,
     )

@@ -155,6 +155,11 @@ class GraphConfig:
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
     directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
     trees: bool = option(False, help="compare ordered trees by tree edit distance")
+    until_exact: bool = option(
+        False,
+        help="go on with pairs that the budget leaves open until each is proven; may take very long",
+        omit_default=True,
+    )
 
     def __post_init__(self) -> None:
         if self.budget < 0:
@@ -194,6 +199,11 @@ class KnnConfig:
     node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
     directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
+    until_exact: bool = option(
+        False,
+        help="go on with candidates that the budget leaves open until each answer is proven; may take very long",
+        omit_default=True,
+    )
 
     def __post_init__(self) -> None:
         if self.k < 1:

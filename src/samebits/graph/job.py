@@ -6,6 +6,7 @@ The other jobs of the room stand with what they do: ``distance.knn``, ``curricul
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
-from samebits.core.plan import Plan
+from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.table import write_table
 from samebits.graph.config import GraphConfig
 from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.matrix import MatrixShard, PairGrid, cut_pairs, fold_matrix, make_grid
+from samebits.graph.distance.until_exact import OpenPairs, ProveShard, RunStage, count_open, prove_matrix
 from samebits.graph.formats.inputs import Loaded, load
 
 __all__ = ["JOB"]
@@ -69,17 +71,33 @@ class GraphJob:
         """Compare every pair and write the matrices."""
         inputs: GraphInputs = plan.inputs
         scaled = config.scaled()
-        task = MatrixShard(scaled, config.budget, config.limit(scaled))
+        limit = config.limit(scaled)
+        task = MatrixShard(scaled, config.budget, limit)
         parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid, unit="pairs")
         found = fold_matrix(inputs.grid, parts)
+        about: dict[str, Any] = {}
+        if config.until_exact:
+            about["rounds"] = prove_matrix(inputs.grid, found, scaled, limit, _stage(engine))
+            about["open"] = count_open(inputs.grid, found, limit)
         for name, matrix in found.items():
             out.write_array(f"{name}.npy", matrix)
         for name, loaded in (("rows", inputs.loaded), ("columns", inputs.against or inputs.loaded)):
             nodes, edges = ([f(g) for g in loaded.graphs] for f in (len, lambda g: len(g.edges)))
             write_table(out, f"{name}.jsonl", {"name": loaded.names, "nodes": nodes, "edges": edges})
-        summary = summarize(inputs.grid, found, scaled)
+        summary = summarize(inputs.grid, found, scaled) | about
         out.write_json("summary.json", summary)
         return summary
+
+
+def _stage(engine: Engine) -> RunStage:
+    """Run the rounds that prove pairs as one stage."""
+
+    def run(
+        task: ProveShard, shards: Sequence[Shard], state: OpenPairs
+    ) -> Iterator[tuple[Shard, dict[str, Any]]]:
+        return engine.map_ordered("open pairs", task, shards, state=state, unit="pairs")
+
+    return run
 
 
 def summarize(grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 from samebits.data.readers.rows import TextColumn
 from samebits.errors import ConfigError
-from samebits.kernels.langid.lines import json_lines, label_lines
-from samebits.kernels.langid.words import Vocabulary
+from samebits.kernels.langid.text.lines import json_lines, label_lines
+from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.model.model import UNDETERMINED, LangidModel
 from samebits.langid.model.model_reading import read_model
 from samebits.langid.sources import LabelledBlock, Sources, iter_labelled, open_sources

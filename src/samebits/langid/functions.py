@@ -6,6 +6,7 @@ import dataclasses
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sou
 from samebits.langid.training.report import make_report
 from samebits.progress.notebook import Show
 
-__all__ = ["evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
+__all__ = ["LanguageReport", "evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
 
 LENGTHS = (("up to 20", 0, 21), ("21 to 39", 21, 40), ("40 and more", 40, 1 << 62))
 
@@ -184,6 +185,29 @@ class EvaluateShard:
         return {"labels": labels, "top": found, "lengths": lengths}
 
 
+class LanguageReport(dict[str, Any]):
+    """What ``evaluate_files`` measured: a dict that a notebook shows as two small tables."""
+
+    def __repr__(self) -> str:
+        """Say what matters in one line; every key is there to be asked for."""
+        return f"<LanguageReport: {self['accuracy']:.4f} of {self['rows']:,} rows right, macro F1 {self['f1']:.4f}>"
+
+    def _repr_html_(self) -> str:
+        """Show the measures, and the ten pairs of languages that are confused most."""
+        measures = [(name, f"{self[name]:.4f}") for name in ("accuracy", "precision", "recall", "f1")]
+        worst = sorted(self["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
+        pairs = [(" and ".join(pair["langs"]), f"{pair['score']:.4f}") for pair in worst]
+        first = _table("measure", "value", [("rows", f"{self['rows']:,}"), *measures])
+        return first + (_table("confused", "share", pairs) if pairs else "")
+
+
+def _table(left: str, right: str, rows: Sequence[tuple[str, str]]) -> str:
+    cells = "".join(
+        f"<tr><td style='text-align:left'>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in rows
+    )
+    return f"<table><tr><th style='text-align:left'>{left}</th><th>{right}</th></tr>{cells}</table>"
+
+
 def evaluate_files(
     model: LangidModel,
     inputs: str | Path | Sequence[str | Path],
@@ -192,7 +216,7 @@ def evaluate_files(
     text_column: str = "text",
     lang_column: str = "lang",
     workers: int | str = "auto",
-) -> dict[str, Any]:
+) -> LanguageReport:
     """Measure a model on labelled rows; languages it does not know are counted, outside the measures.
 
     Macro measures are over the languages that occur, as a label or as an answer: of a model's others nothing is known.
@@ -222,4 +246,4 @@ def evaluate_files(
         if (some := known & (lengths >= low) & (lengths < high)) is not None
     ]
     report["unknown_labels"] = int((~known).sum())
-    return report
+    return LanguageReport(report)

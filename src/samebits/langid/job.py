@@ -65,7 +65,7 @@ class LangidJob:
             reports = exact.reports
         elif config.mode == "compact":
             from samebits.langid.model.compact_files import write_compact
-            from samebits.langid.training.compact import train_compact
+            from samebits.langid.training.compact.train import train_compact
 
             compact = train_compact(rows, config, engine, ledger)
             write_compact(out, compact.files)

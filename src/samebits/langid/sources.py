@@ -101,7 +101,7 @@ def iter_labelled(
 
 
 def _from_label_lines(block: RowBlock) -> LabelledBlock:
-    from samebits.kernels.langid.sentences import split_labels
+    from samebits.kernels.langid.text.sentences import split_labels
 
     line = block.columns["text"]
     ends = split_labels(line.buffer, line.starts, line.stops, LABEL_PREFIX)

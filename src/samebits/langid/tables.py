@@ -14,7 +14,7 @@ import numpy as np
 
 from samebits.core.codec import decode
 from samebits.errors import ConfigError, did_you_mean
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 __all__ = ["ARRAYS", "load_tables", "script_names", "script_number", "unicode_version"]
 

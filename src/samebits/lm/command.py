@@ -134,14 +134,14 @@ def _sample(
     click.echo()
 
 
-def _eval(model: str | None, inputs: tuple[str, ...], unknown: str, part: str, as_json: bool) -> None:
+def _eval(model: str | None, inputs: tuple[str, ...], as_json: bool, **choices: str) -> None:
     from samebits.lm.evaluation import evaluate
     from samebits.lm.model.language_model import LanguageModel
 
     folder, texts = (model, inputs) if model else (inputs[0], inputs[1:])
     if not texts:
         raise ConfigError("a model and nothing to measure it on", hint="samebits lm eval -m RUN TEXT...")
-    found = evaluate(LanguageModel.load(folder), texts, unknown=unknown, part=part)
+    found = evaluate(LanguageModel.load(folder), texts, **choices)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(found)))
         return
@@ -204,6 +204,13 @@ def _eval_command() -> click.Command:
                 default="all",
                 section=WHAT,
                 help="the whole input, or one side of the cut that training makes [all]",
+            ),
+            SectionedOption(
+                ["--text-column"],
+                default="text",
+                section=WHAT,
+                metavar="TEXT",
+                help="column of a table or key of JSON lines that holds the text [text]",
             ),
             SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
         ],

@@ -40,7 +40,7 @@ class Evaluation:
 
 
 def open_ids(
-    model: LanguageModel, inputs: Sequence[str], *, unknown: str, part: str
+    model: LanguageModel, inputs: Sequence[str], *, unknown: str, part: str, text_column: str = "text"
 ) -> tuple[NDArray[np.int64], float]:
     """Return the ids of a text, store or .bin file in the model's vocabulary, and the bytes of a token.
 
@@ -49,6 +49,7 @@ def open_ids(
         inputs: Files, or a token store.
         unknown: What to do with characters the model does not know: ``error`` or ``skip``.
         part: ``all``, ``train`` or ``val``: the whole, or one side of the cut that training made.
+        text_column: Which column holds the text, where an input is a table or JSON lines.
     """
     vocabulary = model.vocabulary
     ratio = float(model.about["val_ratio"])
@@ -67,7 +68,7 @@ def open_ids(
         tokens, per_token = source.load(), source.bytes_per_token
     else:
         corpus = open_text(inputs)
-        text = read_text(corpus, vocabulary.kind)
+        text = read_text(corpus, vocabulary.kind, text_column)
         ids = vocabulary.encode(text, name=", ".join(corpus.names), unknown=unknown)
         per_token = len(text.encode("utf-8", "surrogateescape")) / max(1, len(ids))
         at = int(len(ids) * (1 - ratio))
@@ -103,8 +104,13 @@ def evaluate_ids(model: LanguageModel, ids: NDArray[np.int64], *, bytes_per_toke
 
 
 def evaluate(
-    model: LanguageModel, inputs: Sequence[str], *, unknown: str = "error", part: str = "all"
+    model: LanguageModel,
+    inputs: Sequence[str],
+    *,
+    unknown: str = "error",
+    part: str = "all",
+    text_column: str = "text",
 ) -> Evaluation:
     """Measure on a text, a store or a .bin file; see ``open_ids`` for the arguments."""
-    ids, per_token = open_ids(model, inputs, unknown=unknown, part=part)
+    ids, per_token = open_ids(model, inputs, unknown=unknown, part=part, text_column=text_column)
     return evaluate_ids(model, ids, bytes_per_token=per_token)

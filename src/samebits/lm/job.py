@@ -15,7 +15,7 @@ from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.fetch import cache_folder
 from samebits.data.journal import kept_folder
-from samebits.data.readers.missing_columns import missing_columns_named
+from samebits.data.readers.missing_columns import column_flags, missing_columns_named
 from samebits.errors import ConfigError, Interrupted, MissingExtra
 from samebits.lm.config import LmConfig
 from samebits.lm.run_settings import RunSettings, resolve
@@ -54,7 +54,7 @@ def prepare(config: LmConfig) -> tuple[TokenSource, RunSettings]:
     need_torch(config)
     if not config.inputs:
         raise ConfigError("no input", hint="give a text, a token store or .bin files")
-    with missing_columns_named(config):
+    with missing_columns_named(column_flags(config)):
         source = open_source(
             config.inputs,
             level=config.level,

@@ -27,13 +27,14 @@ from samebits.kernels.tokens.rows import copy_ranges
 from samebits.tokens.config import TokensConfig, store_dtype
 from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
 from samebits.tokens.encoders.interface import SpecialTokens
-from samebits.tokens.encoders.open_tokenizer import LEARNED, built_in, open_tokenizer
-from samebits.tokens.encoders.vocab import Tokenizer
 from samebits.tokens.estimate import estimate
 from samebits.tokens.layouts.interface import Batch, RowWriter, StoreShape, close_all
 from samebits.tokens.layouts.packed import PackedWriter
 from samebits.tokens.layouts.table import LAYOUTS
-from samebits.tokens.training.learn import LearnSettings, learn_tokenizer
+from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
+from samebits.tokens.tokenizers.vocab import Tokenizer
+from samebits.tokens.training.learn import learn_tokenizer
+from samebits.tokens.training.settings import LearnSettings
 
 __all__ = ["build"]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from samebits.core.config import option
 from samebits.errors import ConfigError
-from samebits.tokens.encoders.names import built_in
-from samebits.tokens.encoders.vocab import Tokenizer
 from samebits.tokens.layouts.interface import Extras
 from samebits.tokens.layouts.packed import EXPORTS
 from samebits.tokens.layouts.table import LAYOUTS, LayoutName
 from samebits.tokens.template import Template, template_of
+from samebits.tokens.tokenizers.names import built_in
+from samebits.tokens.tokenizers.vocab import Tokenizer
 
 __all__ = ["TokensConfig", "store_dtype"]
 

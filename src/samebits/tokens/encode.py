@@ -15,10 +15,10 @@ from samebits.data.readers.rowblock import RowBlock, TextColumn
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import join_pieces
-from samebits.tokens.encoders.vocab import Encoded, Tokenizer
 from samebits.tokens.long_rows import fit_rows
 from samebits.tokens.special_tokens import first_special
 from samebits.tokens.template import Template, run_texts
+from samebits.tokens.tokenizers.vocab import Encoded, Tokenizer
 
 __all__ = ["EncodeShard", "EncodeState", "encode_block", "piece_codes"]
 

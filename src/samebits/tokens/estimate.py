@@ -17,10 +17,10 @@ from samebits.data.readers.rows import iter_rows
 from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encode import EncodeState, encode_block, piece_codes
-from samebits.tokens.encoders.file_tokenizer import FileTokenizer
 from samebits.tokens.layouts.interface import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
-from samebits.tokens.training.learn import COMPRESSED_FACTOR
+from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
+from samebits.tokens.training.pretokens import COMPRESSED_FACTOR
 
 __all__ = ["SizeEstimate", "estimate"]
 

@@ -13,7 +13,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus
 from samebits.tokens.building import build
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.encoders.open_tokenizer import refuse_ambiguous, tokenizer_digest
+from samebits.tokens.tokenizers.open_tokenizer import refuse_ambiguous, tokenizer_digest
 
 __all__ = ["JOB"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,6 @@ from samebits.core.engine import Engine
 from samebits.core.observing.events import Event, ShardDone
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard
-from samebits.core.ports.executor import Task
 from samebits.core.regular_file import read_regular
 from samebits.core.seeds import rng_for
 from samebits.data.artifact import BESIDE, Artifact, ArtifactWriter, open_artifact
@@ -253,7 +252,13 @@ class _SampleEngine(Engine):
     expected: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def map_ordered(
-        self, stage: str, task: Task, shards: Sequence[Shard], *, state: Any = None, unit: str
+        self,
+        stage: str,
+        task: Callable[[Shard, Any], Any],
+        shards: Sequence[Shard],
+        *,
+        state: Any = None,
+        unit: str,
     ) -> NoReturn:
         """Run and compare the chosen shards."""
         found: dict[int, str] = {}

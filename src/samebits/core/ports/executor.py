@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from samebits.core.plan import Shard
 from samebits.errors import SamebitsError
 
-__all__ = ["Done", "Executor", "Failed", "Handle", "Outcome", "Promise", "Task"]
+__all__ = ["Done", "Executor", "Failed", "Handle", "NamedTask", "Outcome", "Promise", "Task"]
 
 
 class Task(Protocol):
-    """What is done with one shard: a module-level frozen dataclass, so that plain pickle carries it."""
+    """What is done with one shard: a module-level frozen dataclass, so that plain pickle carries it.
+
+    A task whose part is a NamedTuple says so in ``part_type`` (see ``NamedTask``), and the fold gets it as that again.
+    """
 
     def __call__(self, shard: Shard, state: Any, /) -> Any:
         """Return the part, as plain data; must depend on nothing but its arguments."""
         ...
+
+
+class NamedTask(Task, Protocol):
+    """A task that returns a NamedTuple of plain data."""
+
+    part_type: ClassVar[type[Any]]
 
 
 @dataclass(frozen=True, slots=True)

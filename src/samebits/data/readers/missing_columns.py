@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from samebits.core.config import settings_of
 from samebits.errors import InputError
 
-__all__ = ["column_flags", "missing_columns_named"]
+__all__ = ["column_flags", "missing_columns_named", "with_flag"]
 
 
 def column_flags(config: Any) -> dict[str, str]:
@@ -23,13 +23,20 @@ def column_flags(config: Any) -> dict[str, str]:
     return flags
 
 
+def with_flag(hint: str, flag: str) -> str:
+    """Add to a hint about a column which flag chooses it."""
+    if not hint:
+        return f"choose it with {flag}"
+    return f"{hint} Choose it with {flag}" if hint.endswith("?") else f"{hint}; choose it with {flag}"
+
+
 @contextmanager
-def missing_columns_named(config: Any) -> Iterator[None]:
-    """Add the flag to an error about a missing column."""
+def missing_columns_named(flags: Mapping[str, str]) -> Iterator[None]:
+    """Add the flag that chose a column (see ``column_flags``) to an error that this column is missing."""
     try:
         yield
     except InputError as error:
-        flag = column_flags(config).get(error.column, "")
+        flag = flags.get(error.column, "")
         if flag and flag not in error.hint:
-            error.hint = f"{error.hint}; choose it with {flag}" if error.hint else f"choose it with {flag}"
+            error.hint = with_flag(error.hint, flag)
         raise

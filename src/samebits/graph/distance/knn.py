@@ -56,12 +56,21 @@ class KnnShard:
     k: int
     scaled: Scaled
     budget: int
+    until_exact: bool = False
 
     def __call__(self, shard: Shard, state: KnnState, /) -> dict[str, Any]:
         """Return one row for each query."""
         corpus = np.arange(state.num_queries, len(state.graphs), dtype=np.int64)
         found = [
-            nearest(state.graphs, query, corpus, self.k, self.scaled, budget=self.budget)
+            nearest(
+                state.graphs,
+                query,
+                corpus,
+                self.k,
+                self.scaled,
+                budget=self.budget,
+                until_exact=self.until_exact,
+            )
             for query in range(shard.start, shard.stop)
         ]
         return {
@@ -70,6 +79,7 @@ class KnnShard:
             "upper": np.array([one.upper for one in found], np.int64),
             "certified": np.array([one.certified for one in found], bool),
             "compared": np.array([one.compared for one in found], np.int64),
+            "rest_lower": np.array([one.rest_lower for one in found], np.int64),
             "expansions": np.array([one.expansions for one in found], np.int64),
         }
 
@@ -83,7 +93,7 @@ def fold_nearest(k: int, parts: Iterator[tuple[Shard, dict[str, Any]]]) -> dict[
     """Put the rows of all shards together."""
     rows = [part for _, part in parts]
     shapes = {"neighbours": (0, k), "lower": (0, k), "upper": (0, k)}
-    names = ("neighbours", "lower", "upper", "certified", "compared", "expansions")
+    names = ("neighbours", "lower", "upper", "certified", "compared", "rest_lower", "expansions")
     kinds = {"certified": bool}
     return {
         name: np.concatenate(
@@ -107,7 +117,7 @@ class KnnJob:
     """Ties the pieces together."""
 
     name: str = "graph_knn"
-    version: int = 1
+    version: int = 2
     summary: str = "find the nearest graphs of each query, with a certificate"
     Config: type[KnnConfig] = KnnConfig
     default_executor: str = "threads"
@@ -137,7 +147,7 @@ class KnnJob:
         """Answer every query and write arrays and a table."""
         inputs: KnnInputs = plan.inputs
         scaled = config.scaled()
-        task = KnnShard(config.k, scaled, config.budget)
+        task = KnnShard(config.k, scaled, config.budget, config.until_exact)
         parts = engine.map_ordered("queries", task, plan.shards, state=inputs.state, unit="queries")
         found = fold_nearest(config.k, parts)
         for name, array in found.items():
@@ -152,6 +162,7 @@ class KnnJob:
                 "lower": [[str(scaled.value(x)) for x in row] for row in found["lower"].tolist()],
                 "upper": [[str(scaled.value(x)) for x in row] for row in found["upper"].tolist()],
                 "certified": found["certified"],
+                "rest_lower": [None if x < 0 else str(scaled.value(x)) for x in found["rest_lower"].tolist()],
             },
         )
         summary = {

@@ -11,10 +11,11 @@ import numpy as np
 
 from samebits.errors import ConfigError
 from samebits.graph.data import Graph
-from samebits.graph.distance.compare import MOST_NODES, compare_pairs
+from samebits.graph.distance.compare import MOST_NODES, NO_LIMIT, compare_pairs
 from samebits.graph.distance.costs import Costs, Number
 from samebits.graph.distance.edits import Edit, apply_edits, edit_script
 from samebits.graph.distance.pack import pack
+from samebits.graph.distance.until_exact import prove_pair
 from samebits.graph.formats.read import read_graphs
 
 __all__ = ["Distance", "as_graph", "as_graphs", "check_budget", "ged"]
@@ -124,7 +125,9 @@ def check_budget(budget: int) -> None:
         raise ConfigError(f"the budget is {budget!r}", hint="give a number of states, 0 or more, e.g. 10000")
 
 
-def ged(a: Any, b: Any, *, costs: Costs | None = None, budget: int = BUDGET) -> Distance:
+def ged(
+    a: Any, b: Any, *, costs: Costs | None = None, budget: int = BUDGET, until_exact: bool = False
+) -> Distance:
     """Return the graph edit distance of two graphs, or the tightest interval the budget proves.
 
     Args:
@@ -133,6 +136,8 @@ def ged(a: Any, b: Any, *, costs: Costs | None = None, budget: int = BUDGET) -> 
         costs: What edits cost; 1 each if not given.
         budget: States of the search to look at; never seconds, so every machine gives the same answer. 0 gives bounds
             only. A state with more than 64 open nodes counts as (open / 64) cubed states.
+        until_exact: Search until the distance is proven, whatever the budget; may take very long. Above 512 nodes there is
+            no search, and the answer stays an interval.
 
     Raises:
         ConfigError: for a graph that cannot be compared, a directed and an undirected one, or a bad budget.
@@ -141,14 +146,12 @@ def ged(a: Any, b: Any, *, costs: Costs | None = None, budget: int = BUDGET) -> 
     costs = costs or Costs()
     first, second = as_graph(a), as_graph(b)
     scaled = costs.scaled()
-    found = compare_pairs(
-        pack([first, second]),
-        np.array([0], np.int64),
-        np.array([1], np.int64),
-        scaled,
-        budget=budget,
-        with_mappings=True,
-    )
+    packed = pack([first, second])
+    if until_exact:
+        found = prove_pair(packed, (0, 1), scaled, limit=NO_LIMIT, with_mappings=True)
+    else:
+        numbers = np.arange(2, dtype=np.int64)
+        found = compare_pairs(packed, numbers[:1], numbers[1:], scaled, budget=budget, with_mappings=True)
     return Distance(
         first,
         second,

@@ -3,9 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.langid.unicode import Tables
+from samebits.kernels.langid.text.unicode import Tables
 
 def check_stream(buckets: NDArray[np.uint32], stream: NDArray[np.uint16], num_languages: int) -> bool: ...
+
+class WordCache:
+    """Scores of words that were met lately, for one thread and one model."""
 
 class CompactScorer:
     """A model's arrays, ready for look-ups."""
@@ -24,6 +27,7 @@ class CompactScorer:
         starts: NDArray[np.int64],
         stops: NDArray[np.int64],
         most_points: int,
+        cache: WordCache | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
     def words_of(
         self, text: bytes, most_points: int

@@ -4,7 +4,9 @@ The stream is cut into buckets by the key's high bits. A feature is its key's lo
 ``last << 15 | level << 8 | language``. Levels are 128 values in 1/64 bit. An n-gram's extensions are only there if the
 n-gram is, so a miss ends the search from that letter. All sums are of integers: no order, thread or machine changes them.
 
-Features of many languages are also kept as dense rows, made when the model is loaded: one addition per 8 languages.
+Features of many languages are also kept as dense rows, made when the model is loaded: one addition per 8 languages. Sums
+are kept in the order of how often a language is in such rows, so that a row is one short stretch: the languages of a script
+lie together. Memory is what takes time, so whatever a word needs is announced before it is read.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -13,104 +15,41 @@ from libc.string cimport memset
 
 import numpy as np
 
-from samebits.kernels.langid.no_language cimport is_noise
-from samebits.kernels.langid.ngrams cimport (
-    END, LONGEST_WORD, MOST_LETTERS, START, extend, first_hash, key_of, word_key,
-)
-from samebits.kernels.langid.unicode cimport (
-    COMPOSES, Points, Tables, compose, decode, decompose, flags_of, record_of,
-)
+from samebits.kernels.langid.text.no_language cimport is_noise
+from samebits.kernels.langid.ngrams cimport LONGEST_WORD, MOST_LETTERS, extend, first_hash, key_of, word_key
+from samebits.kernels.langid.text.reading cimport Reader, free_reader, next_word, read_text, start_reader
+from samebits.kernels.langid.text.unicode cimport Points, Tables
 
 cdef extern from *:
     """
+    #include <stdint.h>
+    #include <string.h>
     #define prefetch(p) __builtin_prefetch(p)
+    #define DENSE_ABOVE 24 /* languages: from here on a dense row is faster than a list */
+
+    static inline int goes_on(const uint16_t* entries) { /* none of the first 24 is the last */
+        uint64_t w[6];
+        memcpy(w, entries, sizeof w);
+        return !((w[0] | w[1] | w[2] | w[3] | w[4] | w[5]) & 0x8000800080008000ull);
+    }
+
+    static inline void add_row(const int16_t* restrict row, int eights, int32_t* restrict sums) {
+        for (int k = 0; k < 8 * eights; k++) sums[k] += row[k];
+    }
     """
+    enum: DENSE_ABOVE
     void prefetch(const void* p) nogil
+    bint goes_on(const uint16_t* entries) nogil
+    void add_row(const int16_t* row, int eights, int32_t* sums) nogil
 
 cdef enum:
-    DENSE_LANGUAGES = 24  # from here on a dense row is faster than a list
-    PAD = 16
-    ZWNJ = 0x200C
-    ZWJ = 0x200D
-    HEH = 0x0647
-    AE = 0x06D5
+    PAD = 8
+    CACHED_WORDS = 4096
+    LEAST_TEXTS = 256
+    MOST_PLACES = 1 << 30
+    MOST_ROWS = 1 << 24
 
 cdef uint16_t LAST = 1 << 15
-
-
-cdef bint start_reader(Reader* r, int64_t most) noexcept nogil:
-    memset(r, 0, sizeof(Reader))
-    r.raw = <uint32_t*>malloc((most + 1) * sizeof(uint32_t))
-    r.wide = <uint32_t*>malloc((4 * most + 4) * sizeof(uint32_t))
-    r.edged = <uint32_t*>malloc((4 * most + 8) * sizeof(uint32_t))
-    r.keys = <uint64_t*>malloc(MOST_LETTERS * (4 * most + 8) * sizeof(uint64_t))
-    return r.raw != NULL and r.wide != NULL and r.edged != NULL and r.keys != NULL
-
-
-cdef void free_reader(Reader* r) noexcept nogil:
-    free(r.raw)
-    free(r.wide)
-    free(r.edged)
-    free(r.keys)
-
-
-cdef void read_text(Reader* r, const uint8_t* p, int64_t n, int64_t most) noexcept nogil:
-    cdef int64_t i = 0
-    r.num = 0
-    r.at = 0
-    while i < n and r.num < most:
-        r.raw[r.num] = decode(p, &i)
-        r.num += 1
-
-
-cdef inline bint is_arabic(uint32_t c) noexcept nogil:
-    return 0x600 <= c < 0x700
-
-
-cdef int64_t next_word(const Points* t, Reader* r) noexcept nogil:
-    """Put the next word with its edges into r.edged; returns its length, 0 at the end of the text.
-
-    The same rules as training's ``fold``: letters and marks, in lower case, NFC. Heh with a zero-width non-joiner is
-    how Sorani was long written for AE; other joiners end a word in Arabic script and are dropped elsewhere.
-    """
-    cdef int64_t i = r.at, n = r.num, k = 1, m, j
-    cdef int64_t folded
-    cdef uint32_t c
-    cdef bint plain = True
-    while i < n and <int64_t>r.raw[i] + t.fold[record_of(t, r.raw[i])] <= 0:
-        i += 1
-    r.start = i
-    m = 0
-    while i < n:
-        c = r.raw[i]
-        if c == ZWNJ or c == ZWJ:
-            if c == ZWNJ and m and r.wide[m - 1] == HEH:
-                r.wide[m - 1] = AE
-            elif c == ZWNJ and m and is_arabic(r.wide[m - 1]):
-                break
-            i += 1
-            continue
-        if <int64_t>c + t.fold[record_of(t, c)] <= 0:
-            break
-        plain = plain and not (c >= 0x300 and flags_of(t, c) & COMPOSES)
-        r.wide[m] = c
-        m += 1
-        i += 1
-    r.stop = r.at = i
-    if m == 0:
-        return 0
-    if not plain:
-        for j in range(m):
-            r.edged[j] = r.wide[j]
-        m = compose(t, r.wide, decompose(t, r.edged, m, r.wide))
-    r.edged[0] = START
-    for j in range(m):
-        folded = <int64_t>r.wide[j] + t.fold[record_of(t, r.wide[j])]
-        if folded > 0:
-            r.edged[k] = <uint32_t>folded
-            k += 1
-    r.edged[k] = END
-    return k + 1
 
 
 cdef bint well_formed(const uint32_t[::1] buckets, const uint16_t[::1] stream, int num_languages) noexcept nogil:
@@ -143,6 +82,32 @@ def check_stream(const uint32_t[::1] buckets, const uint16_t[::1] stream, int nu
     return bool(fine) and stream.shape[0] > 0
 
 
+cdef uint64_t TOP = (<uint64_t>1) << 63
+
+
+cdef inline uint64_t dense_hash(uint64_t place) noexcept nogil:
+    return place * <uint64_t>0x9E3779B97F4A7C15 >> 32
+
+
+cdef class WordCache:
+    """Scores of words that were met lately, for one thread and one model; few texts are scored without."""
+
+    def __dealloc__(self):
+        free(self.keys)
+        free(self.known)
+        free(self.rows)
+
+    cdef int fit(self, CompactScorer scorer, int64_t num_texts) except -1:
+        if self.rows != NULL or num_texts < LEAST_TEXTS:
+            return 0
+        self.keys = <uint64_t*>calloc(CACHED_WORDS, sizeof(uint64_t))
+        self.known = <int64_t*>malloc(CACHED_WORDS * sizeof(int64_t))
+        self.rows = <int32_t*>malloc(CACHED_WORDS * scorer.width * sizeof(int32_t))
+        if self.keys == NULL or self.known == NULL or self.rows == NULL:
+            raise MemoryError
+        return 0
+
+
 cdef class CompactScorer:
     """A model's arrays, ready for look-ups without the GIL; the caller has checked them with ``check_stream``."""
 
@@ -171,38 +136,66 @@ cdef class CompactScorer:
         free(self.dense)
 
     cdef int fill_dense(self) except -1:
-        # Keyed by the place in the stream.
-        cdef int64_t b, i, j, start, num = 0, row = 0
-        cdef uint64_t k
-        for b in range(2):
-            if b:
-                self.dense_mask = 63
-                while self.dense_mask < <uint64_t>(3 * num):
-                    self.dense_mask = 2 * self.dense_mask + 1
-                self.dense_keys = <uint64_t*>calloc(self.dense_mask + 1, sizeof(uint64_t))
-                self.dense = <int16_t*>calloc(num * self.width + 1, sizeof(int16_t))
-                if self.dense_keys == NULL or self.dense == NULL:
-                    raise MemoryError
-            i = 0
-            while i < self.stream.shape[0]:
-                i += 1
-                start = i
-                while not self.stream[i] & LAST:
-                    i += 1
-                i += 1
-                if i - start < DENSE_LANGUAGES:
-                    continue
-                if not b:
-                    num += 1
-                    continue
-                k = (<uint64_t>start * <uint64_t>0x9E3779B97F4A7C15 >> 32) & self.dense_mask
-                while self.dense_keys[k]:
-                    k = (k + 1) & self.dense_mask
-                self.dense_keys[k] = <uint64_t>start << 24 | <uint64_t>row
-                for j in range(start, i):
-                    self.dense[row * self.width + (self.stream[j] & 255)] = self.levels[self.stream[j] >> 8 & 127]
-                row += 1
+        # Entries: place in the stream << 34 | row << 10 | first eight << 5 | eights - 1; a row is counted in eights.
+        cdef int64_t i, start, num = 0, eights = 0
+        cdef int64_t counts[256]
+        memset(counts, 0, sizeof(counts))
+        for i in range(256):
+            self.slots[i] = <uint8_t>i
+        i = 0
+        while i < self.stream.shape[0] and self.stream.shape[0] < MOST_PLACES:
+            start = i + 1
+            i = self.after(start)
+            if i - start > DENSE_ABOVE:
+                num += 1
+                for start in range(start, i):
+                    counts[self.stream[start] & 255] += 1
+        self.order_languages(counts)
+        self.dense_mask = 63
+        while self.dense_mask < <uint64_t>(3 * num):
+            self.dense_mask = 2 * self.dense_mask + 1
+        self.dense_keys = <uint64_t*>calloc(self.dense_mask + 1, sizeof(uint64_t))
+        self.dense = <int16_t*>calloc(num * self.width + 1, sizeof(int16_t))
+        if self.dense_keys == NULL or self.dense == NULL:
+            raise MemoryError
+        i = 0
+        while num and i < self.stream.shape[0] and eights < MOST_ROWS - 32:
+            start = i + 1
+            i = self.after(start)
+            if i - start > DENSE_ABOVE:
+                eights += self.make_row(start, i, eights)
         return 0
+
+    cdef int64_t after(self, int64_t i) noexcept nogil:
+        # Where the feature whose first language is at i ends.
+        cdef const uint16_t* s = &self.stream[0]
+        while not s[i] & LAST:
+            i += 1
+        return i + 1
+
+    cdef void order_languages(self, const int64_t* counts) noexcept nogil:
+        # The slot of a language is how many come before it.
+        cdef int l, other
+        for l in range(self.num_languages):
+            self.slots[l] = 0
+            for other in range(self.num_languages):
+                self.slots[l] += counts[other] > counts[l] or (counts[other] == counts[l] and other < l)
+
+    cdef int make_row(self, int64_t start, int64_t stop, int64_t at) noexcept nogil:
+        cdef int64_t i
+        cdef int slot, low = 255, high = 0
+        cdef uint64_t k = dense_hash(start) & self.dense_mask
+        for i in range(start, stop):
+            slot = self.slots[self.stream[i] & 255]
+            low, high = min(low, slot), max(high, slot)
+        low, high = low // 8, high // 8
+        while self.dense_keys[k]:
+            k = (k + 1) & self.dense_mask
+        self.dense_keys[k] = <uint64_t>start << 34 | <uint64_t>at << 10 | <uint64_t>low << 5 | <uint64_t>(high - low)
+        for i in range(start, stop):
+            slot = self.slots[self.stream[i] & 255]
+            self.dense[8 * at + slot - 8 * low] = self.levels[self.stream[i] >> 8 & 127]
+        return high - low + 1
 
     cdef int64_t find(self, uint64_t key) noexcept nogil:
         # Where the feature's languages begin in the stream, or -1.
@@ -219,40 +212,34 @@ cdef class CompactScorer:
             i += 1
         return -1
 
-    cdef void add_feature(self, int64_t place, int32_t* sums) noexcept nogil:
+    cdef uint64_t row_of(self, uint64_t place) noexcept nogil:
+        # The dense row's entry of a feature that has one, 0 for none.
+        cdef uint64_t k = dense_hash(place) & self.dense_mask, row
+        cdef int64_t line, stop
+        while self.dense_keys[k] and self.dense_keys[k] >> 34 != place:
+            k = (k + 1) & self.dense_mask
+        row = self.dense_keys[k]
+        if row:
+            stop = 8 * (<int64_t>(row & 31) + 1)
+            for line in range(0, stop, 32):  # a cache line
+                prefetch(self.dense + 8 * (row >> 10 & 0xFFFFFF) + line)
+        return row
+
+    cdef void add_list(self, int64_t i, int32_t* sums) noexcept nogil:
         cdef const uint16_t* s = &self.stream[0]
         cdef const int16_t* levels = &self.levels[0]
-        cdef uint64_t k
-        cdef int64_t i, n = 0
-        cdef const int16_t* row
-        cdef int l
-        i = place
-        while n < DENSE_LANGUAGES and not s[i] & LAST:
-            i += 1
-            n += 1
-        if n >= DENSE_LANGUAGES - 1:
-            k = (<uint64_t>place * <uint64_t>0x9E3779B97F4A7C15 >> 32) & self.dense_mask
-            while self.dense_keys[k] and self.dense_keys[k] >> 24 != <uint64_t>place:
-                k = (k + 1) & self.dense_mask
-            if self.dense_keys[k]:
-                row = self.dense + (self.dense_keys[k] & 0xFFFFFF) * self.width
-                for l in range(self.width):
-                    sums[l] += row[l]
-                return
-        i = place
         while True:
-            sums[s[i] & 255] += levels[s[i] >> 8 & 127]
+            sums[self.slots[s[i] & 255]] += levels[s[i] >> 8 & 127]
             if s[i] & LAST:
                 return
             i += 1
 
-    cdef int64_t score_word(self, Reader* r, int64_t n, int32_t* sums) noexcept nogil:
-        """Add the word's values to sums[:width], floors not yet taken off; returns how many letters are known."""
-        cdef int64_t s, place, known = 0
+    cdef int64_t find_all(self, Reader* r, int64_t n, uint64_t word, int64_t* known) noexcept nogil:
+        # Replaces r.keys by the places of the features that are there; returns how many.
+        cdef int64_t s, place, num = 0
         cdef int length
         cdef uint64_t h
         cdef uint64_t* key = r.keys
-        # Memory is what takes time: all look-ups of a word are announced before the first is made.
         for s in range(n):
             h = first_hash()
             for length in range(1, min(MOST_LETTERS, n - s) + 1):
@@ -260,27 +247,82 @@ cdef class CompactScorer:
                 key[length - 1] = key_of(h, length)
                 prefetch(&self.buckets[key[length - 1] >> self.shift])
             key += MOST_LETTERS
-        for s in range(MOST_LETTERS * n):
-            if s % MOST_LETTERS < n - s // MOST_LETTERS:
-                prefetch(&self.stream[0] + self.buckets[r.keys[s] >> self.shift])
-        key = r.keys
         for s in range(n):
-            for length in range(1, min(MOST_LETTERS, n - s) + 1):
-                place = self.find(key[length - 1])
+            for length in range(min(MOST_LETTERS, n - s)):
+                prefetch(&self.stream[0] + self.buckets[r.keys[MOST_LETTERS * s + length] >> self.shift])
+        for s in range(n):
+            for length in range(min(MOST_LETTERS, n - s)):
+                place = self.find(r.keys[MOST_LETTERS * s + length])
                 if place < 0:
                     break
-                known += length == 1 and s > 0
-                self.add_feature(place, sums)
-            key += MOST_LETTERS
-        if n <= LONGEST_WORD + 2:
-            place = self.find(word_key(r.edged, n))
+                known[0] += length == 0 and s > 0
+                r.keys[num] = place
+                num += 1
+        if word:
+            place = self.find(word)
             if place >= 0:
-                self.add_feature(place, sums)
+                r.keys[num] = place
+                num += 1
+        return num
+
+    cdef int64_t score_word(self, Reader* r, int64_t n, uint64_t word, int32_t* sums) noexcept nogil:
+        """Add the word's values to sums[:width] by slot, floors not yet taken off; returns how many letters are known.
+
+        ``word`` is the word's own key, 0 if it is too long to have one.
+        """
+        cdef int64_t i, known = 0, num = self.find_all(r, n, word, &known), most = self.stream.shape[0] - DENSE_ABOVE
+        cdef uint64_t* found = r.keys
+        cdef uint64_t row
+        # Whatever is in many languages is marked by its top bit, then replaced by its row.
+        for i in range(num):
+            if <int64_t>found[i] <= most and goes_on(&self.stream[0] + found[i]):
+                prefetch(&self.dense_keys[dense_hash(found[i]) & self.dense_mask])
+                found[i] |= TOP
+        for i in range(num):
+            if found[i] & TOP:
+                row = self.row_of(found[i] & ~TOP)
+                found[i] = row | TOP if row else found[i] & ~TOP
+        for i in range(num):
+            row = found[i] & ~TOP
+            if found[i] & TOP:
+                add_row(self.dense + 8 * (row >> 10 & 0xFFFFFF), <int>(row & 31) + 1, sums + 8 * (row >> 5 & 31))
+            else:
+                self.add_list(row, sums)
         return known
 
-    def score(self, const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops, int64_t most_points):
+    cdef int64_t score_text(self, Reader* r, int32_t* sums, WordCache cache) noexcept nogil:
+        # All words of the text that was read; frequent ones come from the cache.
+        cdef int64_t known = 0, slot, length = next_word(&self.tables.points, r)
+        cdef uint64_t word
+        cdef int32_t* row
+        cdef int l
+        while length:
+            word = word_key(r.edged, length) if length <= LONGEST_WORD + 2 else 0
+            if word and cache.rows != NULL:
+                slot = word & (CACHED_WORDS - 1)
+                row = cache.rows + slot * self.width
+                if cache.keys[slot] != word:
+                    memset(row, 0, self.width * sizeof(int32_t))
+                    cache.keys[slot] = word
+                    cache.known[slot] = self.score_word(r, length, word, row)
+                known += cache.known[slot]
+                for l in range(self.width):
+                    sums[l] += row[l]
+            else:
+                known += self.score_word(r, length, word, sums)
+            length = next_word(&self.tables.points, r)
+        return known
+
+    def score(
+        self,
+        const uint8_t[::1] buffer,
+        const int64_t[::1] starts,
+        const int64_t[::1] stops,
+        int64_t most_points,
+        WordCache cache=None,
+    ):
         """Scores int32 (rows, languages) in 1/64 bit, known letters and whether the row is noise."""
-        cdef int64_t n = starts.shape[0], r, length, known
+        cdef int64_t n = starts.shape[0], r, known
         cdef int l
         scores, letters, noise = np.empty((n, self.num_languages), np.int32), np.zeros(n, np.int32), np.zeros(n, np.uint8)
         cdef int32_t[:, ::1] score_view = scores
@@ -289,23 +331,20 @@ cdef class CompactScorer:
         cdef const uint8_t* data = &buffer[0] if buffer.shape[0] else NULL
         cdef int32_t* sums = <int32_t*>malloc(self.width * sizeof(int32_t))
         cdef Reader reader
-        cdef const Points* t = &self.tables.points
+        cache = WordCache() if cache is None else cache
+        cache.fit(self, n)
         try:
             if not start_reader(&reader, most_points) or sums == NULL:
                 raise MemoryError
             with nogil:
                 for r in range(n):
                     read_text(&reader, data + starts[r], stops[r] - starts[r], most_points)
-                    noise_view[r] = is_noise(t, reader.raw, reader.num)
+                    noise_view[r] = is_noise(&self.tables.points, reader.raw, reader.num)
                     memset(sums, 0, self.width * sizeof(int32_t))
-                    known = 0
-                    length = next_word(t, &reader)
-                    while length:
-                        known += self.score_word(&reader, length, sums)
-                        length = next_word(t, &reader)
+                    known = self.score_text(&reader, sums, cache)
                     letter_view[r] = <int32_t>known
                     for l in range(self.num_languages):
-                        score_view[r, l] = sums[l] - <int32_t>known * self.floors[l]
+                        score_view[r, l] = sums[self.slots[l]] - <int32_t>known * self.floors[l]
         finally:
             free_reader(&reader)
             free(sums)

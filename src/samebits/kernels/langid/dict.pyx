@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 
 import numpy as np
 
-from samebits.kernels.langid.words cimport prefetch
+from samebits.kernels.langid.text.words cimport prefetch
 
 cdef enum:
     AHEAD = 16  # rows

@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 import numpy as np
 
 from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, keys_of, mix
-from samebits.kernels.langid.unicode cimport decode
+from samebits.kernels.langid.text.unicode cimport decode
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef enum:

@@ -14,7 +14,7 @@ from samebits.kernels.langid.features cimport mix
 from samebits.kernels.langid.ngrams cimport (
     END, LONGEST_WORD, MOST_LETTERS, START, WORD_GROUP, extend, first_hash, key_of, word_key,
 )
-from samebits.kernels.langid.unicode cimport decode
+from samebits.kernels.langid.text.unicode cimport decode
 
 cdef struct Pair:
     uint64_t key

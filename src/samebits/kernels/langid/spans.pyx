@@ -4,15 +4,15 @@ Every word has a score in every language; the path through languages with the hi
 is found word by word (Viterbi). Offsets are code points of the text.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
-from samebits.kernels.langid.compact cimport (
-    CompactScorer, Reader, free_reader, next_word, read_text, start_reader,
-)
+from samebits.kernels.langid.compact cimport CompactScorer
+from samebits.kernels.langid.ngrams cimport LONGEST_WORD, word_key
+from samebits.kernels.langid.text.reading cimport Reader, free_reader, next_word, read_text, start_reader
 
 cdef int64_t OUT_OF_REACH = -((<int64_t>1) << 60)
 
@@ -33,7 +33,7 @@ cdef void step(
             path[l] = change
             came[l] = <int32_t>best
         if allowed[l]:
-            path[l] += sums[l] - known * scorer.floors[l]
+            path[l] += sums[scorer.slots[l]] - known * scorer.floors[l]
 
 
 def find_spans(
@@ -48,6 +48,7 @@ def find_spans(
     cdef int64_t n = 0, length, known, best = 0, w, room = most_points // 2 + 1
     cdef int l, num = scorer.num_languages
     cdef Reader reader
+    cdef uint64_t word
     starts, stops, found = (np.full(room, -1, np.int64) for _ in range(3))
     cdef int64_t[::1] start_view = starts, stop_view = stops, found_view = found
     cdef int64_t* path = <int64_t*>malloc(num * sizeof(int64_t))
@@ -66,7 +67,8 @@ def find_spans(
             length = next_word(&scorer.tables.points, &reader)
             while length and n < room:
                 memset(sums, 0, scorer.width * sizeof(int32_t))
-                known = scorer.score_word(&reader, length, sums)
+                word = word_key(reader.edged, length) if length <= LONGEST_WORD + 2 else 0
+                known = scorer.score_word(&reader, length, word, sums)
                 start_view[n], stop_view[n] = reader.start, reader.stop
                 step(scorer, sums, known, &biases[0], &allowed[0], price, first, best, path, came + n * num)
                 first = False

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from samebits.data.inputs.memory import text_batches
 from samebits.data.readers.rows import TextColumn
 from samebits.errors import ConfigError
-from samebits.kernels.langid.encode import encode_rows
 from samebits.kernels.langid.features import features_of
-from samebits.kernels.langid.fold import fold_rows
 from samebits.kernels.langid.known import score_rows
 from samebits.kernels.langid.score import Scorer
-from samebits.kernels.langid.words import Vocabulary
+from samebits.kernels.langid.text.encode import encode_rows
+from samebits.kernels.langid.text.fold import fold_rows
+from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.constants import NUM_GROUPS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, powers_of_two

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.readers.rows import TextColumn
-from samebits.kernels.langid.compact import CompactScorer
+from samebits.kernels.langid.compact import CompactScorer, WordCache
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.model.compact_files import CompactFiles
 from samebits.langid.model.features import powers_of_two
@@ -69,9 +69,9 @@ class Ranker:
 
     def top(self, column: TextColumn) -> NDArray[np.int64]:
         """Return the best language of each text, -1 for none."""
-        found = np.empty(len(column), np.int64)
+        found, cache = np.empty(len(column), np.int64), WordCache()
         for part in _parts(len(column)):
-            scores, letters, noise = self._scores(column, part)
+            scores, letters, noise = self._scores(column, part, cache)
             best = scores.argmax(axis=1)
             if self.noise >= 0:
                 best[noise > 0] = self.noise
@@ -84,9 +84,9 @@ class Ranker:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the best languages (-1: none) of each text and their probabilities, (texts, top)."""
         numbers, shares = np.empty((len(column), top), np.int64), np.empty((len(column), top))
-        noisy = self.noise >= 0 and (allowed is None or bool(allowed[self.noise]))
+        noisy, cache = self.noise >= 0 and (allowed is None or bool(allowed[self.noise])), WordCache()
         for part in _parts(len(column)):
-            scores, letters, noise = self._scores(column, part)
+            scores, letters, noise = self._scores(column, part, cache)
             if allowed is not None:
                 scores[:, ~allowed] = OUT_OF_REACH
             numbers[part], shares[part] = self._best(scores, letters, top)
@@ -97,10 +97,10 @@ class Ranker:
         return numbers, shares
 
     def _scores(
-        self, column: TextColumn, part: slice
+        self, column: TextColumn, part: slice, cache: WordCache
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
         scores, letters, noise = self.scorer.score(
-            column.buffer, column.starts[part], column.stops[part], MOST_POINTS
+            column.buffer, column.starts[part], column.stops[part], MOST_POINTS, cache
         )
         scores += self.files.biases
         return scores, letters, noise

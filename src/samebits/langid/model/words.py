@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.langid.dict import Dictionary
-from samebits.kernels.langid.words import Vocabulary
+from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.model.model_files import ModelFiles
 from samebits.langid.training.tasks import WordCounts
 

@@ -1,1 +1,1 @@
-"""Labelled rows to integers to a model, in two modes."""
+"""Labelled rows to integers to a model, in three modes."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from samebits.core.plan import Shard
 from samebits.data.readers.rows import BadRow, TextColumn
-from samebits.kernels.langid.encode import encode_rows
-from samebits.kernels.langid.words import Vocabulary
+from samebits.kernels.langid.text.encode import encode_rows
+from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.sources import LabelledBlock, Sources, iter_labelled
 from samebits.langid.tables import load_tables, script_number
@@ -71,7 +71,7 @@ class EncodeRows:
 
             rows, starts, stops = split_by_punkt(text)
         else:
-            from samebits.kernels.langid.sentences import split_sentences
+            from samebits.kernels.langid.text.sentences import split_sentences
 
             rows, starts, stops = split_sentences(load_tables(), text.buffer, text.starts, text.stops)
         first = np.searchsorted(rows, rows, side="left")
@@ -81,7 +81,7 @@ class EncodeRows:
 def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Part:
     """Encode texts: tokens, lengths (tokens per row), words, identities, and which rows have nothing left."""
     if config.mode != "exact":
-        from samebits.kernels.langid.fold import fold_rows
+        from samebits.kernels.langid.text.fold import fold_rows
 
         folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
         return {

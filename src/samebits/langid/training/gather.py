@@ -18,7 +18,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
 from samebits.errors import ConfigError, InputError
-from samebits.kernels.langid.words import Vocabulary
+from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.config import LangidConfig
 from samebits.langid.training.encode import EncodeRows
 from samebits.langid.training.spill import TokenSpill

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.files import writing
-from samebits.kernels.langid.words import renumber
+from samebits.kernels.langid.text.words import renumber
 
 __all__ = ["TokenSpill"]
 

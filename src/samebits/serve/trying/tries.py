@@ -248,7 +248,7 @@ def _charset(folder: str) -> Any:
 
 @_kept
 def _tokenizer(folder: str) -> Any:
-    from samebits.tokens.encoders.open_tokenizer import open_tokenizer
+    from samebits.tokens.tokenizers.open_tokenizer import open_tokenizer
 
     return open_tokenizer(f"{folder}/tokenizer.json" if folder else "byte")
 

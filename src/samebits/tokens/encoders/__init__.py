@@ -1,1 +1,1 @@
-"""Text to ids: one file a tokenizer, and the choice of the fastest exact encoder."""
+"""Libraries that turn text into ids, and the choice of the fastest that is exact for a tokenizer."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from samebits.data import checked
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError
-from samebits.tokens.encoders.open_tokenizer import open_tokenizer
-from samebits.tokens.encoders.vocab import Tokenizer
+from samebits.tokens.tokenizers.open_tokenizer import open_tokenizer
+from samebits.tokens.tokenizers.vocab import Tokenizer
 
 __all__ = ["ShownRow", "length_histogram", "parse_rows", "show_rows", "store_stats", "tokenizer_of"]
 

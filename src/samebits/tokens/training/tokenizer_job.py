@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
@@ -11,7 +11,8 @@ from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import ConfigError
-from samebits.tokens.training.learn import LearnSettings, learn_tokenizer
+from samebits.tokens.training.learn import learn_tokenizer
+from samebits.tokens.training.settings import Kind, LearnSettings
 
 __all__ = ["TOKENIZER_JOB", "TokenizerConfig", "TokenizerJob"]
 
@@ -24,12 +25,14 @@ class TokenizerConfig:
         (), help="files, folders, globs, URLs, or - for standard input", location=True
     )
     input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")
-    kind: Literal["bpe", "word", "char"] = option("bpe", help="byte pairs, words or characters", short="-k")
+    kind: Kind = option(  # noqa: RUF009  # the rule does not see that the alias is a Literal
+        "bpe", help="byte pairs, pieces of words, words or characters", short="-k"
+    )
     vocab_size: int = option(32000, help="largest vocabulary, special tokens included")
     min_count: int = option(1, help="leave rarer characters, words or pairs out")
     columns: tuple[str, ...] = option(("text",), help="columns that hold the text", metavar="NAME,…")
-    sample_mb: int = option(100, help="bpe: text given to the trainer at most, in MB")
-    seed: int = option(0, help="bpe: seed of the sample")
+    sample_mb: int = option(100, help="bpe, wordpiece, unigram: text to learn from at most, in MB")
+    seed: int = option(0, help="bpe, wordpiece, unigram: seed of the sample")
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "min_count", "sample_mb"):

@@ -1,0 +1,163 @@
+"""Pairs that their budget left open, searched on until each is proven.
+
+A search goes on in slices from where it stopped, so nothing is done twice, Ctrl-C waits for a slice of about a second, and a
+resumed run loses no more than that. Slices are measured in states and sizes, never in seconds. The search is depth first:
+its memory is that of its deepest level (at most 0.9 GB, for two graphs of 512 nodes), however long it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.plan import Shard
+from samebits.graph.distance.compare import MOST_NODES, Compared, compare_pairs, no_places
+from samebits.graph.distance.costs import Scaled
+from samebits.graph.distance.matrix import PairGrid
+from samebits.graph.distance.pack import GraphSet
+
+__all__ = ["OpenPairs", "ProveShard", "RunStage", "count_open", "prove_matrix", "prove_pair"]
+
+# Work of one slice of a pair in the units of ``matrix.CELL_COST``: 0.01 s first, then 0.1 s, then a second each
+UNITS = (1_600_000, 16_000_000, 160_000_000)
+LEAST_STATES = 1024  # one state of 512 open nodes counts as 512
+RunStage = Callable[["ProveShard", Sequence[Shard], "OpenPairs"], Iterator[tuple[Shard, dict[str, Any]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPairs:
+    """The pairs of one round, and where their searches stopped."""
+
+    graphs: GraphSet
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ProveShard:
+    """The task: one slice more for each pair of a shard."""
+
+    scaled: Scaled
+    limit: int
+    units: int
+
+    def __call__(self, shard: Shard, state: OpenPairs, /) -> dict[str, Any]:
+        """Return bounds, states of all slices so far, and places."""
+        found = [
+            _slice(
+                state.graphs,
+                (int(state.first[k]), int(state.second[k])),
+                self.scaled,
+                self.limit,
+                self.units,
+                state.places[k : k + 1],
+            )
+            for k in range(shard.start, shard.stop)
+        ]
+        return {
+            "lower": np.concatenate([one.lower for one in found]),
+            "upper": np.concatenate([one.upper for one in found]),
+            "expansions": np.concatenate([one.expansions for one in found]),
+            "places": np.concatenate([one.places for one in found]),
+        }
+
+
+def prove_matrix(
+    grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled, limit: int, run: RunStage
+) -> int:
+    """Search on, round by round, until no pair is open that can be searched; writes into the matrices of ``found``.
+
+    Args:
+        grid: The pairs.
+        found: Bounds and states of all pairs, from ``fold_matrix``.
+        scaled: The costs.
+        limit: A distance of this or more need only be proven to be so.
+        run: Runs a task over shards, and gives parts in shard order.
+
+    Returns:
+        The number of rounds.
+    """
+    graphs = grid.graphs
+    if graphs is None:
+        return 0
+    rows, columns = np.nonzero(_open(grid, found, limit))
+    second = columns if grid.mirrored else columns + grid.rows
+    fits = np.maximum(graphs.sizes[rows], graphs.sizes[second]) <= MOST_NODES
+    rows, columns, second = rows[fits], columns[fits], second[fits]
+    places = no_places(graphs, len(rows))
+    rounds = index = 0
+    while len(rows):
+        units = UNITS[min(rounds, len(UNITS) - 1)]
+        shards = _cut(len(rows), units, index)
+        for shard, part in run(
+            ProveShard(scaled, limit, units), shards, OpenPairs(graphs, rows, second, places)
+        ):
+            here = slice(shard.start, shard.stop)
+            for name in ("lower", "upper", "expansions"):
+                found[name][rows[here], columns[here]] = part[name]
+                if grid.mirrored:
+                    found[name][columns[here], rows[here]] = part[name]
+            places[here] = part["places"]
+        left = places[:, 0] > 0
+        rows, columns, second, places = rows[left], columns[left], second[left], places[left]
+        rounds, index = rounds + 1, index + len(shards)
+    return rounds
+
+
+def count_open(grid: PairGrid, found: dict[str, NDArray[np.int64]], limit: int) -> int:
+    """Count the pairs that are neither exact nor proven to be beyond the limit."""
+    return int(_open(grid, found, limit).sum())
+
+
+def _open(grid: PairGrid, found: dict[str, NDArray[np.int64]], limit: int) -> NDArray[np.bool_]:
+    unproven = (found["lower"] < found["upper"]) & (found["lower"] < limit)
+    return np.triu(unproven, 1) if grid.mirrored else unproven
+
+
+def _cut(pairs: int, units: int, index: int) -> list[Shard]:
+    """Cut the pairs of a round into shards of about a second; numbers go on from those of the round before."""
+    size = max(1, UNITS[-1] // units)
+    starts = range(0, pairs, size)
+    return [Shard(index + i, 0, start, min(start + size, pairs)) for i, start in enumerate(starts)]
+
+
+def prove_pair(
+    graphs: GraphSet, pair: tuple[int, int], scaled: Scaled, *, limit: int, with_mappings: bool = False
+) -> Compared:
+    """Search one pair until it is proven, or proven to be at the limit or beyond; above ``MOST_NODES`` nodes by counts only."""
+    if int(graphs.sizes[list(pair)].max()) > MOST_NODES:
+        first, second = (np.array([number], np.int64) for number in pair)
+        return compare_pairs(graphs, first, second, scaled, budget=0, with_mappings=with_mappings)
+    found = _slice(graphs, pair, scaled, limit, UNITS[0], no_places(graphs, 1), with_mappings=with_mappings)
+    while found.places[0, 0]:
+        found = _slice(graphs, pair, scaled, limit, UNITS[-1], found.places, with_mappings=with_mappings)
+    return found
+
+
+def _slice(
+    graphs: GraphSet,
+    pair: tuple[int, int],
+    scaled: Scaled,
+    limit: int,
+    units: int,
+    places: NDArray[np.int64],
+    *,
+    with_mappings: bool = False,
+) -> Compared:
+    cells = int(np.prod(graphs.sizes[list(pair)] + 1))
+    first, second = (np.array([number], np.int64) for number in pair)
+    return compare_pairs(
+        graphs,
+        first,
+        second,
+        scaled,
+        budget=max(LEAST_STATES, units // cells),
+        limit=limit,
+        with_mappings=with_mappings,
+        places=places,
+    )

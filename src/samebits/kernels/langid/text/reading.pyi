@@ -1,0 +1,1 @@
+"""The kernel has nothing for Python."""

@@ -1,0 +1,172 @@
+"""Compact mode's training: count words, count their n-grams, prune to a size, smooth, round, pack.
+
+Nothing needs the rows but the first step, so a corpus of any size costs what its distinct words cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.engine import Engine
+from samebits.data.readers.rows import TextColumn
+from samebits.errors import ConfigError, InputError
+from samebits.kernels.langid.dict import first_rows
+from samebits.langid.config import MOST_POINTS, LangidConfig
+from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, levels_of, pack
+from samebits.langid.training.backoff import sample_rows, take_rows, with_labels
+from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, select
+from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
+from samebits.langid.training.compact.pruning import bucket_count, choose
+from samebits.langid.training.compact.smoothing import Smoothed, logs, smooth
+from samebits.langid.training.gather import Rows
+from samebits.langid.training.ledger import Ledger
+from samebits.langid.training.report import make_report
+from samebits.langid.training.tasks import TokenRows, WordCounts, count_words
+
+__all__ = ["CompactResult", "train_compact"]
+
+REPORT_ROWS = 20_000
+BITS_PER_DOUBLING = (
+    2  # of a language's text up to a million letters: prior odds, chosen on held-out sources (dev/LOG.md)
+)
+MOST_LETTERS = 1_000_000
+SHIFT = 4  # from 1/1024 bit to 1/64
+
+
+@dataclass(frozen=True, slots=True)
+class CompactResult:
+    """What training gives."""
+
+    files: CompactFiles
+    num_words: int
+    reports: list[dict[str, Any]]
+
+
+def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger) -> CompactResult:
+    """Train; empty rows and duplicates go to the ledger.
+
+    Raises:
+        ConfigError: for more languages than an entry has room for.
+    """
+    if len(rows.languages) >= MOST_LANGUAGES:
+        raise ConfigError(
+            f"{len(rows.languages)} languages; compact mode takes up to {MOST_LANGUAGES - 1}",
+            hint="is --lang-column right? --mode backoff takes up to 65,535",
+        )
+    n = rows.num_train
+    tokens = TokenRows(rows.tokens, rows.stops[:n])
+    ledger.drop_empty(rows.kept[:n])
+    identities = with_labels(rows.identities[:n], rows.labels[:n])
+    ledger.drop_duplicates(first_rows(identities, rows.kept[:n].view(np.uint8)))
+    keep = ~ledger.dropped
+    num = len(rows.languages)
+    counted = count_words(
+        engine,
+        "count",
+        tokens,
+        rows.labels[:n],
+        keep,
+        num_words=rows.num_words,
+        num_languages=num,
+        once_per_row=False,
+    )
+    languages, vocabulary = with_noise(rows, counted)
+    files = derive(engine, languages, vocabulary, config.megabytes)
+    report = _report(rows, files, sample_rows(identities, keep, REPORT_ROWS))
+    samples = {"samples": int(keep.sum()), "removed": 0, "suspects": 0}
+    return CompactResult(files, rows.num_words, [{"cycle": 1, **samples, **report}])
+
+
+def with_noise(rows: Rows, counted: WordCounts) -> tuple[list[str], NgramVocabulary]:
+    """Add the class of texts in no language, unless the rows have one; its name sorts last or is put in its place."""
+    languages = list(rows.languages)
+    if NO_LANGUAGE in languages:
+        return languages, NgramVocabulary(rows.words, rows.word_stops, counted, len(languages))
+    noise = [word.encode() for word in noise_words()]
+    ends = np.cumsum([len(word) for word in noise], dtype=np.int64)
+    last = int(rows.word_stops[-1]) if len(rows.word_stops) else 0
+    stops = int(counted.stops[-1]) if len(counted.stops) else 0
+    merged = WordCounts(
+        np.append(counted.stops, stops + 1 + np.arange(len(noise), dtype=np.int64)),
+        np.append(counted.languages, np.full(len(noise), len(languages), np.int32)),
+        np.append(counted.counts, np.ones(len(noise), np.uint32)),
+    )
+    words = np.append(rows.words, np.frombuffer(b"".join(noise), np.uint8))
+    return [*languages, NO_LANGUAGE], NgramVocabulary(
+        words, np.append(rows.word_stops, last + ends), merged, len(languages) + 1
+    )
+
+
+def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabytes: int) -> CompactFiles:
+    """Make a model of at most so many megabytes from word counts.
+
+    Raises:
+        InputError: if no n-gram occurs twice.
+    """
+    counted = count(engine, words)
+    if not len(counted.keys):
+        raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
+    keep = choose(
+        counted, smooth(words, counted).gains, num_languages=len(languages), num_bytes=megabytes * 1_000_000
+    )
+    counted = select(words, counted, keep)
+    return _packed(languages, words, counted, smooth(words, counted))
+
+
+def _packed(
+    languages: list[str], words: NgramVocabulary, counted: NgramCounts, smoothed: Smoothed
+) -> CompactFiles:
+    levels = levels_of(smoothed.values.astype(np.int64) >> SHIFT)
+    buckets, stream = pack(
+        counted.keys, counted.sizes, counted.languages, levels, bucket_count(len(counted.keys))
+    )
+    return CompactFiles(
+        languages, buckets, stream, (smoothed.floors >> SHIFT).astype(np.int32), _biases(words)
+    )
+
+
+def _biases(words: NgramVocabulary) -> NDArray[np.int32]:
+    """A language with more text is written by more people: odds before anything is read."""
+    sizes = np.diff(words.word_stops, prepend=0)
+    per_entry = np.repeat(sizes, np.diff(words.counted.stops, prepend=0)) * words.counted.counts
+    total = np.bincount(words.counted.languages, weights=per_entry, minlength=words.num_languages)
+    letters = np.minimum(total.astype(np.int64), MOST_LETTERS)
+    return (BITS_PER_DOUBLING * logs(letters) >> SHIFT).astype(np.int32)
+
+
+def _report(rows: Rows, files: CompactFiles, chosen: NDArray[np.int64]) -> dict[str, Any]:
+    """Report on the evaluation rows, or on a sample of the training rows; margins are in bits."""
+    if rows.has_eval:
+        chosen = rows.num_train + np.flatnonzero(rows.kept[rows.num_train :])
+    sample = take_rows(TokenRows(rows.tokens, rows.stops), chosen)
+    column = _texts(rows, sample)
+    top, lead = np.full(len(chosen), -1, np.int32), np.ones(len(chosen))
+    for first in range(0, len(chosen), REPORT_ROWS):
+        part = slice(first, first + REPORT_ROWS)
+        scores, letters, _ = files.scorer().score(
+            column.buffer, column.starts[part], column.stops[part], MOST_POINTS
+        )
+        scores = scores + files.biases
+        best = scores.argmax(axis=1)
+        ranked = np.partition(scores, -2, axis=1) if scores.shape[1] > 1 else np.repeat(scores, 2, axis=1)
+        top[part] = np.where(letters > 0, best, -1)
+        lead[part] = np.where(letters > 0, (ranked[:, -1] - ranked[:, -2]) / 64, 1.0)
+    trained = np.isin(np.arange(len(files.languages)), rows.labels[: rows.num_train])
+    return make_report(rows.labels[chosen], top, lead, trained=trained, languages=files.languages)
+
+
+def _texts(rows: Rows, sample: TokenRows) -> TextColumn:
+    """The sampled rows as text again: their words with spaces between."""
+    starts = np.concatenate([[0], rows.word_stops[:-1]])
+    sizes = (rows.word_stops - starts)[sample.tokens] + 1
+    ends = np.cumsum(sizes)
+    places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+    source = np.repeat(starts[sample.tokens], sizes) + places
+    buffer = rows.words[np.minimum(source, len(rows.words) - 1)].copy()
+    buffer[ends - 1] = 32
+    stops = np.concatenate([[0], ends])[sample.stops]
+    return TextColumn(np.append(buffer, 0).astype(np.uint8), np.concatenate([[0], stops[:-1]]), stops)

@@ -1,0 +1,1 @@
+"""The tokenizers behind ``--tokenizer``: plain tables, ``tokenizer.json``, SentencePiece and tiktoken files."""

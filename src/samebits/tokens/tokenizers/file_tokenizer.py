@@ -1,0 +1,233 @@
+"""A tokenizer file: ``tokenizer.json`` of Hugging Face's format, encoded by the fastest library that gives exactly its ids.
+
+* ``table.choose_encoder`` says which library that is.
+* Special tokens written in a text stay plain text unless the user asks for ids: a document cannot inject ``<|endoftext|>``.
+* Threads inside the libraries are switched off: a worker is one core.
+* Word caches grow without limit, so an encoder is replaced when the process uses more than its memory budget. Ids do
+  not depend on the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.data.readers.rowblock import TextColumn
+from samebits.errors import ConfigError
+from samebits.tokens.encoders.interface import Encoder, SpecialTokens
+from samebits.tokens.encoders.table import choose_encoder, make_encoder
+from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
+from samebits.tokens.tokenizers.sentencepiece_file import (
+    PieceNormalizer,
+    piece_normalizer,
+    without_normalizer,
+)
+from samebits.tokens.tokenizers.vocab import SPECIAL_NAMES, Encoded, Specials
+
+__all__ = ["FileTokenizer", "file_tokenizer"]
+
+# Other people's names for the special tokens, tried in this order after our own.
+KNOWN_NAMES = {
+    "pad": ("<pad>", "[PAD]", "<|finetune_right_pad_id|>", "<|endoftext|>"),
+    "unk": ("<unk>", "[UNK]"),
+    "bos": ("<|begin_of_text|>", "<s>", "[CLS]", "<|startoftext|>"),
+    "sep": ("[SEP]", "<sep>"),
+    "eos": ("<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "[SEP]"),
+}
+BATCH_ROWS = 1000  # texts handed over at once: a few MB, so their copies stay small
+MIN_BYTES_PER_ENCODER = 50 << 20  # a new encoder costs 0.3 s and a cold cache; less text would not pay for it
+
+
+@dataclass
+class _Live:
+    """The encoder of this process for one tokenizer, shared by its threads."""
+
+    encoder: Encoder
+    num_bytes: int = 0
+
+
+_LIVE: dict[tuple[str, str, str], _Live] = {}
+_LOCK = threading.Lock()
+
+
+def _rss_bytes() -> int:
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0  # not Linux: encoders are then never replaced
+
+
+@dataclass(frozen=True)
+class FileTokenizer:
+    """A file and the encoder chosen for it.
+
+    Attributes:
+        document: The file.
+        kind: Versioned name of its family, e.g. ``bpe.v1``.
+        special_ids: Ids of the special tokens.
+        vocab_size: One more than the largest id.
+        library: Name of the encoder.
+        note: Why that one.
+        special_tokens: What special tokens inside a text become.
+        special_names: How they are written.
+        memory_bytes: Above this resident size an encoder that has read enough is replaced.
+    """
+
+    document: bytes
+    kind: str
+    special_ids: Specials
+    vocab_size: int
+    library: str
+    note: str
+    special_tokens: SpecialTokens = "text"
+    special_names: tuple[str, ...] = ()
+    memory_bytes: int = 300 << 20
+
+    @property
+    def specials(self) -> Specials:
+        """Ids of the special tokens."""
+        return self.special_ids
+
+    @cached_property
+    def _normalizer(self) -> PieceNormalizer | None:
+        """What SentencePiece does to a text first, if the file was made of one of its models."""
+        return piece_normalizer(self.document)
+
+    @cached_property
+    def _encoded_by(self) -> bytes:
+        """The file as the encoder gets it."""
+        return self.document if self._normalizer is None else without_normalizer(self.document)
+
+    @cached_property
+    def _key(self) -> tuple[str, str, str]:
+        return self.library, self.special_tokens, hashlib.sha256(self.document).hexdigest()
+
+    def _encoder(self, num_bytes: int) -> Encoder:
+        with _LOCK:
+            live = _LIVE.get(self._key)
+            if live is None or (live.num_bytes > MIN_BYTES_PER_ENCODER and _rss_bytes() > self.memory_bytes):
+                _LIVE.clear()
+                del live  # free the old cache before the new one is made
+                live = _LIVE[self._key] = _Live(
+                    make_encoder(self.library, self._encoded_by, self.special_tokens)
+                )
+            live.num_bytes += num_bytes
+            return live.encoder
+
+    def encode(self, texts: TextColumn) -> Encoded:
+        """Encode in batches, so that the Python objects of a shard never exist all at once."""
+        ids: list[NDArray[np.uint32]] = []
+        ends: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+        base = 0
+        encoder = self._encoder(int((texts.stops - texts.starts).sum()))
+        for row in range(0, len(texts.starts), BATCH_ROWS):
+            rows = slice(row, row + BATCH_ROWS)
+            batch = TextColumn(texts.buffer, texts.starts[rows], texts.stops[rows])
+            if self._normalizer is not None:
+                batch = self._normalizer.normalize(batch)
+            flat, offsets = encoder.encode_texts(batch)
+            ids.append(flat)
+            ends.append(offsets[1:] + base)
+            base += len(flat)
+        flat = ids[0] if len(ids) == 1 else np.concatenate([np.zeros(0, np.uint32), *ids])
+        return Encoded(flat, np.concatenate(ends), 0)
+
+    def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
+        """Decode with ``tokenizers``; special tokens by name."""
+        return str(self._reference.library.decode([int(i) for i in ids], skip_special_tokens=False))
+
+    @cached_property
+    def _reference(self) -> ReferenceEncoder:
+        return ReferenceEncoder(self.document)
+
+    def dump(self) -> bytes:
+        """Return the file as it came, or what a file of another format was turned into."""
+        return self.document
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone: library objects are made anew in each process."""
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+class _Model(msgspec.Struct):
+    type: str = "BPE"
+    vocab: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _AddedToken(msgspec.Struct):
+    id: int
+    content: str
+    special: bool = False
+
+
+class _TokenizerFile(msgspec.Struct):
+    """What is read of a tokenizer.json here; the merges, most of the file, are left to the library."""
+
+    model: _Model
+    added_tokens: list[_AddedToken] = []  # msgspec copies it
+    truncation: Any = None
+    padding: Any = None
+
+
+def file_tokenizer(
+    document: bytes, *, memory_bytes: int = 300 << 20, special_tokens: SpecialTokens = "text"
+) -> FileTokenizer:
+    """Check a tokenizer.json and choose its encoder.
+
+    Raises:
+        ConfigError: if the file sets truncation or padding, which would change what is stored.
+        msgspec.DecodeError: if it is not such a file.
+    """
+    file = msgspec.json.decode(document, type=_TokenizerFile)
+    for setting in ("truncation", "padding"):
+        if getattr(file, setting):
+            raise ConfigError(
+                f"the tokenizer file sets {setting}, which would change the stored tokens",
+                hint=f"remove {setting!r} from it; --max-length and --truncate do this here",
+            )
+    normalizer = piece_normalizer(document)
+    if normalizer is not None and file.model.type == "Unigram" and special_tokens == "ids":
+        hint = "use --special-tokens text"
+        raise ConfigError("a unigram model of SentencePiece never finds special tokens in text", hint=hint)
+    choice = choose_encoder(document if normalizer is None else without_normalizer(document), special_tokens)
+    ids = [token.id for token in file.added_tokens]
+    vocabulary = msgspec.json.decode(file.model.vocab)
+    # a dict of ids, or for Unigram a list of (piece, score)
+    ids += vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+    special = {token.content: token.id for token in file.added_tokens if token.special}
+    made = FileTokenizer(
+        document,
+        f"{file.model.type.lower()}.v1",
+        _specials(special),
+        max(ids, default=-1) + 1,
+        choice.name,
+        choice.note,
+        special_tokens,
+        tuple(special),
+        memory_bytes,
+    )
+    if choice.live is not None:
+        with _LOCK:
+            _LIVE[made._key] = _Live(choice.live)  # 0.3 s to make another
+    return made
+
+
+def _specials(special: dict[str, int]) -> Specials:
+    found: dict[str, int | None] = {}
+    for key, ours in SPECIAL_NAMES.items():
+        names = (ours, *KNOWN_NAMES[key])
+        found[key] = next((special[name] for name in names if name in special), None)
+    if found["pad"] is None:  # lengths say where padding begins, so any id will do
+        found["pad"] = found["eos"] or 0
+    return Specials(**found)  # type: ignore[arg-type]  # pad is an int by now
