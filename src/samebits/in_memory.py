@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from samebits.api import open_executor
 from samebits.core.engine import Engine
 from samebits.core.options import RunOptions
 from samebits.core.plan import Plan, Shard, ShardTable
-from samebits.core.ports.executor import Task
 from samebits.jobs import get_job
 
 __all__ = ["map_in_memory"]
+
+Part = TypeVar("Part")
 
 
 def map_in_memory(
     job: str,
     stage: str,
-    task: Task,
+    task: Callable[[Shard, Any], Part],
     shards: ShardTable,
     *,
     state: Any,
     unit: str,
     names: tuple[str, ...] = (),
     workers: int | str = "auto",
-) -> Iterator[tuple[Shard, Any]]:
+) -> Iterator[tuple[Shard, Part]]:
     """Yield (shard, part) in shard order of a task whose parts nobody keeps: no journal, no artifact.
 
     Args:

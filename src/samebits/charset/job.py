@@ -25,6 +25,7 @@ from samebits.charset.training.slices import ROWS, Slices, cut_slices, language_
 from samebits.charset.training.tasks import (
     CountSlice,
     Inputs,
+    ProjectedPart,
     ProjectLanguage,
     ScanSlice,
     Sums,
@@ -151,7 +152,7 @@ def _one_each(number: int) -> ShardTable:
 
 
 def _row(
-    pair: Pair, part: Mapping[str, Any] | None, config: CharsetConfig, *, asked: bool
+    pair: Pair, part: ProjectedPart | None, config: CharsetConfig, *, asked: bool
 ) -> tuple[dict[str, Any], PairCounts | None]:
     """What became of one pair: its line of ``pairs.jsonl``, and its counts if it has a model."""
     row: dict[str, Any] = {
@@ -163,9 +164,9 @@ def _row(
     if part is None:
         reason = f"no text of the language {pair.language!r}"
         return {**row, "status": "failed" if asked else "absent", "reason": reason}, None
-    if pair.encoding in part["failed"]:
-        return {**row, "status": "failed", "reason": part["failed"][pair.encoding]}, None
-    counts = pair_from_plain(part["pairs"][pair.encoding])
+    if pair.encoding in part.failed:
+        return {**row, "status": "failed", "reason": part.failed[pair.encoding]}, None
+    counts = pair_from_plain(part.pairs[pair.encoding])
     retention = counts.retention
     row |= {
         "path": counts.path,

@@ -7,7 +7,7 @@ lines with text and label or as fastText's ``__label__de text`` lines.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
-from samebits.data.readers.rows import TextColumn
+from samebits.data.readers.rows import BadRow, TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.langid.text.lines import json_lines, label_lines
 from samebits.kernels.langid.text.words import Vocabulary
@@ -52,27 +52,50 @@ class CleanConfig:
             raise ConfigError(f"--min-confidence is {self.min_confidence}", hint="use a number from 0 to 1")
 
 
+class JudgedBlock(TypedDict):
+    """The kept rows as lines, and of the others line, reason, label, top language and score, as columns."""
+
+    kept: NDArray[np.uint8]
+    num_kept: int
+    names: list[str]
+    line: NDArray[np.int64]
+    reason: NDArray[np.uint8]
+    label: NDArray[np.uint32]
+    top: NDArray[np.int64]
+    score: NDArray[np.float64]
+
+
+class JudgedPart(NamedTuple):
+    """The rows of one shard, block by block, and what was bad."""
+
+    blocks: list[JudgedBlock]
+    bad: list[BadRow]
+    num_lines: int
+    num_blank: int
+
+
 @dataclass(frozen=True, slots=True)
 class CleanShard:
     """Judge the rows of one shard."""
 
+    part_type: ClassVar = JudgedPart
     config: CleanConfig
 
-    def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> dict[str, Any]:
-        """Return the kept rows as lines, and of the others line, reason, label, top language and score, as columns."""
+    def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> JudgedPart:
+        """Return every block, judged."""
         sources, model = state
         config = self.config
         blocks = list(
             iter_labelled(sources, shard, text_column=config.text_column, lang_column=config.lang_column)
         )
-        return {
-            "blocks": [self.judge(block, model) for block in blocks],
-            "bad": [row for block in blocks for row in block.bad],
-            "num_lines": sum(block.num_lines for block in blocks),
-            "num_blank": sum(block.num_blank for block in blocks),
-        }
+        return JudgedPart(
+            blocks=[self.judge(block, model) for block in blocks],
+            bad=[row for block in blocks for row in block.bad],
+            num_lines=sum(block.num_lines for block in blocks),
+            num_blank=sum(block.num_blank for block in blocks),
+        )
 
-    def judge(self, block: LabelledBlock, model: LangidModel) -> dict[str, Any]:
+    def judge(self, block: LabelledBlock, model: LangidModel) -> JudgedBlock:
         """Compare the labels with what the model says."""
         numbers, shares = model.rank(block.text, 1)
         top, score = numbers[:, 0], np.where(numbers[:, 0] >= 0, shares[:, 0], 0.0)
@@ -153,29 +176,30 @@ class CleanJob:
             for shard, part in engine.map_ordered(
                 "clean", CleanShard(config), plan.shards, state=plan.inputs, unit="bytes"
             ):
-                out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+                out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
                 first = before.get(shard.source, 0)
-                for block in part["blocks"]:
-                    kept.write(block["kept"])
+                for block in part.blocks:
+                    kept.write(block["kept"].data)
                     rows = _ledger_rows(block, plan.source_names[shard.source], first, languages)
                     ledger.write(encoder.encode_lines(rows))
                     for i, reason in REASONS.items():
                         counts[reason] += int((block["reason"] == i).sum())
                     counts["kept"] += block["num_kept"]
-                before[shard.source] = first + part["num_lines"]
-                counts["blank"] += part["num_blank"]
+                before[shard.source] = first + part.num_lines
+                counts["blank"] += part.num_blank
             out.bad_rows.check()
         counts["read"], counts["bad"] = out.bad_rows.num_read, out.bad_rows.num_bad
         out.write_json("report.json", counts)
         return dict(counts)
 
 
-def _ledger_rows(
-    block: dict[str, Any], source: str, first: int, languages: list[str]
-) -> list[dict[str, Any]]:
+def _ledger_rows(block: JudgedBlock, source: str, first: int, languages: list[str]) -> list[dict[str, Any]]:
     """The rows left out, as the ledger writes them."""
     names = [*languages, UNDETERMINED]  # -1 is the last
-    columns = (block[name].tolist() for name in ("line", "reason", "label", "top", "score"))
+    columns = (
+        column.tolist()
+        for column in (block["line"], block["reason"], block["label"], block["top"], block["score"])
+    )
     return [
         {
             "source": source,

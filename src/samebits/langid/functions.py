@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits import api
 from samebits.core.config import make_config
@@ -31,6 +32,7 @@ from samebits.progress.notebook import Show
 
 __all__ = ["LanguageReport", "evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
 
+Part = TypeVar("Part")
 LENGTHS = (("up to 20", 0, 21), ("21 to 39", 21, 40), ("40 and more", 40, 1 << 62))
 
 
@@ -150,7 +152,9 @@ def iter_texts(inputs: Sequence[str], *, input_format: str = "auto", column: str
             yield from block.columns[column].texts()
 
 
-def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[Any]:
+def _map(
+    task: Callable[[Shard, Any], Part], corpus: Corpus, state: Any, workers: int | str
+) -> Iterator[Part]:
     parts = map_in_memory(
         "langid",
         "predict",
@@ -164,14 +168,23 @@ def _map(task: Any, corpus: Corpus, state: Any, workers: int | str) -> Iterator[
     return (part for _, part in parts)
 
 
+class AnswersPart(NamedTuple):
+    """Of each row its label, the answer's number and the length in code points."""
+
+    labels: list[str]
+    top: NDArray[np.int64]
+    lengths: list[int]
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluateShard:
     """Predict the labelled rows of one shard."""
 
+    part_type: ClassVar = AnswersPart
     text_column: str
     lang_column: str
 
-    def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[Sources, LangidModel], /) -> AnswersPart:
         """Return labels, predictions and lengths in code points."""
         sources, model = state
         labels: list[str] = []
@@ -182,7 +195,7 @@ class EvaluateShard:
             top.append(model.rank(block.text, 1)[0][:, 0])
             lengths += [len(text) for text in block.text.texts()]
         found = np.concatenate(top) if top else np.empty(0, np.int64)
-        return {"labels": labels, "top": found, "lengths": lengths}
+        return AnswersPart(labels, found, lengths)
 
 
 class LanguageReport(dict[str, Any]):
@@ -225,9 +238,9 @@ def evaluate_files(
     task = EvaluateShard(text_column, lang_column)
     parts = list(_map(task, sources.corpus, (sources, model), workers))
     number = {name: i for i, name in enumerate(model.languages)}
-    labels = np.array([number.get(name, -1) for part in parts for name in part["labels"]], np.int32)
-    lengths = np.array([length for part in parts for length in part["lengths"]], np.int64)
-    top = np.concatenate([part["top"] for part in parts]).astype(np.int32) if parts else np.empty(0, np.int32)
+    labels = np.array([number.get(name, -1) for part in parts for name in part.labels], np.int32)
+    lengths = np.array([length for part in parts for length in part.lengths], np.int64)
+    top = np.concatenate([part.top for part in parts]).astype(np.int32) if parts else np.empty(0, np.int32)
     known = labels >= 0
     occurring = np.zeros(len(number), bool)
     occurring[labels[known]] = True

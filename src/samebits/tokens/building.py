@@ -25,7 +25,7 @@ from samebits.errors import InputError
 from samebits.kernels.tokens.order import hash_rows, permute
 from samebits.kernels.tokens.rows import copy_ranges
 from samebits.tokens.config import TokensConfig, store_dtype
-from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
+from samebits.tokens.encode import EncodedPart, EncodeShard, EncodeState, piece_codes
 from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.estimate import estimate
 from samebits.tokens.layouts.interface import Batch, RowWriter, StoreShape, close_all
@@ -134,60 +134,63 @@ class _Fold:
     def _scratch_writer(self, split: str) -> RowWriter:
         return PackedWriter(self.out.path, f"scratch.{split}", replace(self.shape, prompts=True))
 
-    def add(self, shard: Shard, part: dict[str, Any]) -> None:
+    def add(self, shard: Shard, part: EncodedPart) -> None:
         """Fold one part."""
         self.line_base = self.line_base if shard.source == self.source else 0
         self.source = shard.source
         part = self._within_limit(part)
         self._refuse_long(shard, part)
         self._refuse_special(shard, part)
-        self.out.bad_rows.take(self.plan, shard, part["bad"], num_lines=part["num_lines"])
+        self.out.bad_rows.take(self.plan, shard, part.bad, num_lines=part.num_lines)
         self._count(part)
-        source = part["lines"].astype(np.int64) + self.row_base
-        whole = Batch(part["ids"], part["lengths"].astype(np.int64), source, part["prompts"].astype(np.int64))
+        source = part.lines.astype(np.int64) + self.row_base
+        whole = Batch(part.ids, part.lengths.astype(np.int64), source, part.prompts.astype(np.int64))
         if len(self.writers) == 1:
             self.writers["train"].append(whole)
         else:
             is_val = hash_rows(self.config.seed, source) < self.threshold
             self.writers["train"].append(_chosen(whole, ~is_val))
             self.writers["val"].append(_chosen(whole, is_val))
-        self.row_base += part["num_lines"]
-        self.line_base += part["num_lines"]
+        self.row_base += part.num_lines
+        self.line_base += part.num_lines
 
-    def _within_limit(self, part: dict[str, Any]) -> dict[str, Any]:
+    def _within_limit(self, part: EncodedPart) -> EncodedPart:
         """Cut a part after the last row that ``--limit`` allows, as if the input had ended with its line."""
-        first = _first_of_each(part["lines"])
+        first = _first_of_each(part.lines)
         left = len(first) if self.config.limit is None else self.config.limit - self.num_used
         self.num_used += min(left, len(first))
         self.is_full = self.config.limit is not None and self.num_used >= self.config.limit
         if not self.is_full:
             return part
-        stop = int(first[left]) if left < len(first) else len(part["lines"])
-        num_lines = int(part["lines"][stop - 1]) + 1 if stop else 0
-        cut = {name: part[name][:stop] for name in ROW_ARRAYS}
-        cut["ids"] = part["ids"][: int(cut["lengths"].sum(dtype=np.int64))]
-        for name in ("cut_lines", "dropped_lines"):
-            cut[name] = part[name][part[name] < num_lines]
-        bad = [row for row in part["bad"] if row["line"] < num_lines]
-        return {**part, **cut, "bad": bad, "num_lines": num_lines}
+        stop = int(first[left]) if left < len(first) else len(part.lines)
+        num_lines = int(part.lines[stop - 1]) + 1 if stop else 0
+        cut = {name: getattr(part, name)[:stop] for name in ROW_ARRAYS}
+        return part._replace(
+            ids=part.ids[: int(cut["lengths"].sum(dtype=np.int64))],
+            **cut,
+            cut_lines=part.cut_lines[part.cut_lines < num_lines],
+            dropped_lines=part.dropped_lines[part.dropped_lines < num_lines],
+            bad=[row for row in part.bad if row["line"] < num_lines],
+            num_lines=num_lines,
+        )
 
-    def _count(self, part: dict[str, Any]) -> None:
-        num_rows, num_dropped = len(_first_of_each(part["lines"])), len(part["dropped_lines"])
+    def _count(self, part: EncodedPart) -> None:
+        num_rows, num_dropped = len(_first_of_each(part.lines)), len(part.dropped_lines)
         unknown = self.tokenizer.specials.unk
         for name, number in (
-            ("read", part["num_lines"]),
-            ("blank", part["num_lines"] - num_rows - num_dropped - len(part["bad"])),
+            ("read", part.num_lines),
+            ("blank", part.num_lines - num_rows - num_dropped - len(part.bad)),
             ("dropped", num_dropped),
-            ("cut", len(part["cut_lines"])),
-            ("unknown", 0 if unknown is None else int(np.count_nonzero(part["ids"] == unknown))),
-            ("text_bytes", int(part["text_bytes"].sum(dtype=np.int64))),
+            ("cut", len(part.cut_lines)),
+            ("unknown", 0 if unknown is None else int(np.count_nonzero(part.ids == unknown))),
+            ("text_bytes", int(part.text_bytes.sum(dtype=np.int64))),
         ):
             self.counts[name] += number
 
-    def _refuse_long(self, shard: Shard, part: dict[str, Any]) -> None:
-        if not part["first_long"] or part["first_long"][0] >= part["num_lines"]:
+    def _refuse_long(self, shard: Shard, part: EncodedPart) -> None:
+        if not part.first_long or part.first_long[0] >= part.num_lines:
             return
-        line, offset, length = part["first_long"]
+        line, offset, length = part.first_long
         raise InputError(
             f"a row of {length} tokens is longer than {self.config.width}",
             path=self.plan.source_names[shard.source],
@@ -196,10 +199,10 @@ class _Fold:
             hint="use --truncate cut, drop or window, or a larger --max-length",
         )
 
-    def _refuse_special(self, shard: Shard, part: dict[str, Any]) -> None:
-        if not part["first_special"] or part["first_special"][0] >= part["num_lines"]:
+    def _refuse_special(self, shard: Shard, part: EncodedPart) -> None:
+        if not part.first_special or part.first_special[0] >= part.num_lines:
             return
-        line, offset, name = part["first_special"]
+        line, offset, name = part.first_special
         raise InputError(
             f"a text contains the special token {name}",
             path=self.plan.source_names[shard.source],

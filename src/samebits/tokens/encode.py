@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import Shard
 from samebits.data.inputs.corpus import Corpus
-from samebits.data.readers.rowblock import RowBlock, TextColumn
+from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import join_pieces
@@ -20,7 +20,7 @@ from samebits.tokens.special_tokens import first_special
 from samebits.tokens.template import Template, run_texts
 from samebits.tokens.tokenizers.vocab import Encoded, Tokenizer
 
-__all__ = ["EncodeShard", "EncodeState", "encode_block", "piece_codes"]
+__all__ = ["EncodeShard", "EncodeState", "EncodedPart", "encode_block", "piece_codes"]
 
 
 class EncodeState(NamedTuple):
@@ -50,6 +50,36 @@ def piece_codes(template: Template, tokenizer: Tokenizer) -> NDArray[np.int64]:
     return np.array(codes, np.int64)
 
 
+class EncodedPart(NamedTuple):
+    """The rows of one shard as ids; every count that ``--limit`` may cut is kept by row.
+
+    Attributes:
+        ids: One stream.
+        lengths: Ids of each row.
+        lines: Line of each row in the shard, from 0.
+        prompts: Ids of each row up to its first separator.
+        text_bytes: Bytes of text that each row holds.
+        cut_lines: Lines of rows that were cut.
+        dropped_lines: Lines of rows that were dropped.
+        bad: Rows that could not be used.
+        first_long: Line, offset and length of the first row that is too long; empty without one.
+        first_special: Line, offset and name of the first special token in a text; empty without one.
+        num_lines: Lines read.
+    """
+
+    ids: NDArray[Any]
+    lengths: NDArray[np.uint32]
+    lines: NDArray[np.uint32]
+    prompts: NDArray[np.uint32]
+    text_bytes: NDArray[np.uint32]
+    cut_lines: NDArray[np.uint32]
+    dropped_lines: NDArray[np.uint32]
+    bad: list[BadRow]
+    first_long: list[int]
+    first_special: list[Any]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class EncodeShard:
     """Encode one shard.
@@ -64,6 +94,7 @@ class EncodeShard:
         forbidden: Special tokens that no text may contain.
     """
 
+    part_type: ClassVar = EncodedPart
     dtype: str
     width: int | None
     policy: str
@@ -72,7 +103,7 @@ class EncodeShard:
     max_line_bytes: int
     forbidden: tuple[str, ...] = ()
 
-    def __call__(self, shard: Shard, state: EncodeState, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: EncodeState, /) -> EncodedPart:
         """Return the shard's rows as one stream of ids with lengths and line numbers."""
         total = _Part(self.dtype)
         rows = iter_rows(state.corpus, shard, state.template.columns, max_line_bytes=self.max_line_bytes)
@@ -123,7 +154,7 @@ def _stack(encoded: list[Encoded]) -> tuple[NDArray[np.uint32], NDArray[np.int64
 
 
 class _Part:
-    """Collects the batches of one shard; every count that ``--limit`` may cut is kept by row."""
+    """Collects the batches of one shard."""
 
     def __init__(self, dtype: str) -> None:
         self.ids: list[NDArray[Any]] = [np.empty(0, np.dtype(dtype))]
@@ -131,14 +162,14 @@ class _Part:
             name: [np.empty(0, np.uint32)]
             for name in ("lengths", "lines", "prompts", "text_bytes", "cut_lines", "dropped_lines")
         }
-        self.bad: list[dict[str, Any]] = []
+        self.bad: list[BadRow] = []
         self.num_lines = 0
         self.first_long: list[int] = []
         self.first_special: list[Any] = []
 
     def count(self, block: RowBlock) -> None:
         """Note what the block holds besides rows."""
-        self.bad += [dict(row) for row in block.bad]
+        self.bad += block.bad
         self.num_lines += block.num_lines
 
     def add(self, batch: RowBlock, task: EncodeShard, state: EncodeState) -> None:
@@ -166,15 +197,15 @@ class _Part:
         ):
             self.arrays[name].append(values.astype(np.uint32))
 
-    def part(self) -> dict[str, Any]:
-        """Return plain data."""
+    def part(self) -> EncodedPart:
+        """Join what was collected."""
         joined = {name: np.concatenate(pieces) for name, pieces in self.arrays.items()}
         ids = self.ids[1] if len(self.ids) == 2 else np.concatenate(self.ids)
-        return {
-            "ids": ids,
+        return EncodedPart(
+            ids=ids,
             **joined,
-            "bad": self.bad,
-            "first_long": self.first_long,
-            "first_special": self.first_special,
-            "num_lines": self.num_lines,
-        }
+            bad=self.bad,
+            first_long=self.first_long,
+            first_special=self.first_special,
+            num_lines=self.num_lines,
+        )

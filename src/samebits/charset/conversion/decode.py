@@ -11,7 +11,7 @@ import codecs
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import msgspec
 
@@ -65,13 +65,43 @@ class _Decoded(NamedTuple):
     undecodable: int
 
 
+class FileEntry(TypedDict):
+    """A file's line of ``files.jsonl``."""
+
+    file: str
+    bytes: int
+    encoding: str | None
+    confidence: float
+    language: str | None
+    rows: int
+    undecodable_bytes: int
+
+
+class BadFile(TypedDict):
+    """A file that no row comes from: a bad row without a line."""
+
+    line: None
+    offset: int
+    reason: str
+
+
+class DecodedPart(NamedTuple):
+    """One file: its rows as JSON lines, its entry in the table, and what could not be used."""
+
+    rows: bytes
+    file: FileEntry
+    bad: list[BadFile]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class DecodeShard:
     """The task: one file."""
 
+    part_type: ClassVar = DecodedPart
     config: DecodeConfig
 
-    def __call__(self, shard: Shard, state: tuple[Corpus, Model], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[Corpus, Model], /) -> DecodedPart:
         """Return the rows as JSON lines and the file's entry in the table."""
         corpus, model = state
         source = corpus.sources[shard.source]
@@ -88,12 +118,8 @@ class DecodeShard:
         lines = text.removeprefix("\ufeff").splitlines()
         label = self._label(source, found)
         rows = [{"text": line, **label, "file": source.name} for line in lines if line.strip()]
-        return {
-            "rows": msgspec.json.Encoder().encode_lines(rows),
-            "file": _entry(source, found, rows=len(rows), undecodable=undecodable),
-            "bad": [],
-            "num_lines": len(lines),
-        }
+        entry = _entry(source, found, rows=len(rows), undecodable=undecodable)
+        return DecodedPart(msgspec.json.Encoder().encode_lines(rows), entry, [], len(lines))
 
     def _label(self, source: Source, found: Detection) -> dict[str, str]:
         if self.config.label == "none":
@@ -127,16 +153,12 @@ def _decode(data: bytes, encoding: str) -> _Decoded:
         return _Decoded(*_LOST.subn("\ufffd", data.decode(codec, "samebits.mark_lost")))
 
 
-def _unusable(source: Source, found: Detection | None, reason: str) -> dict[str, Any]:
-    return {
-        "rows": b"",
-        "file": _entry(source, found, rows=0, undecodable=0),
-        "bad": [{"line": None, "offset": 0, "reason": reason}],
-        "num_lines": 1,
-    }
+def _unusable(source: Source, found: Detection | None, reason: str) -> DecodedPart:
+    entry = _entry(source, found, rows=0, undecodable=0)
+    return DecodedPart(b"", entry, [BadFile(line=None, offset=0, reason=reason)], 1)
 
 
-def _entry(source: Source, found: Detection | None, *, rows: int, undecodable: int) -> dict[str, Any]:
+def _entry(source: Source, found: Detection | None, *, rows: int, undecodable: int) -> FileEntry:
     return {
         "file": source.name,
         "bytes": source.size,
@@ -186,9 +208,9 @@ class DecodeJob:
             for shard, part in engine.map_ordered(
                 "decode", DecodeShard(config), plan.shards, state=plan.inputs, unit="bytes"
             ):
-                out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
-                rows.write(part["rows"])
-                table[shard.source] = part["file"]
+                out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
+                rows.write(part.rows)
+                table[shard.source] = part.file
             out.bad_rows.check()
         out.write_bytes("files.jsonl", b"".join(encode(entry) + b"\n" for entry in table))
         summary = _summary(table)
@@ -204,7 +226,7 @@ def _model(path: str) -> tuple[Model, str]:
     return model, model.digest
 
 
-def _summary(table: list[dict[str, Any]]) -> dict[str, Any]:
+def _summary(table: list[FileEntry]) -> dict[str, Any]:
     encodings: dict[str, int] = {}
     for entry in table:
         name = entry["encoding"] or ("empty" if not entry["bytes"] else "unknown")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,14 @@ class DirectCounts:
         )
 
 
+class PlainCounts(TypedDict):
+    """``LanguageCounts`` as plain data: a table and direct counts are lists of their fields, in order."""
+
+    tables: list[list[Any]]
+    direct: dict[str, list[Any]]
+    failed: dict[str, str]
+
+
 @dataclass(slots=True)
 class LanguageCounts:
     """All counts of one language's text, or of a slice of it.
@@ -175,21 +183,19 @@ class LanguageCounts:
     direct: dict[str, DirectCounts] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
-    def to_part(self) -> dict[str, Any]:
+    def to_part(self) -> PlainCounts:
         """Plain data: what a task returns and the journal keeps."""
-        return {
-            "tables": [
-                [_plain(getattr(table, name)) for name in PairTable.__slots__] for table in self.tables
-            ],
-            "direct": {
+        return PlainCounts(
+            tables=[[_plain(getattr(table, name)) for name in PairTable.__slots__] for table in self.tables],
+            direct={
                 encoding: [getattr(counts, name) for name in DirectCounts.__slots__]
                 for encoding, counts in sorted(self.direct.items())
             },
-            "failed": dict(sorted(self.failed.items())),
-        }
+            failed=dict(sorted(self.failed.items())),
+        )
 
     @staticmethod
-    def from_part(part: Mapping[str, Any]) -> LanguageCounts:
+    def from_part(part: PlainCounts) -> LanguageCounts:
         """The inverse of `to_part`."""
         tables = [_table_of(row) for row in part["tables"]]
         direct = {encoding: DirectCounts(*row) for encoding, row in part["direct"].items()}

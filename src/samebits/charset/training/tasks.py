@@ -11,7 +11,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from samebits.charset.training.count import count_block
 from samebits.charset.training.images import ImageTable
 from samebits.charset.training.project import PairCounts, project_language
 from samebits.charset.training.slices import Slices, Texts, read_slice
-from samebits.charset.training.tables import LanguageCounts, add_counts
+from samebits.charset.training.tables import LanguageCounts, PlainCounts, add_counts
 from samebits.core.plan import Shard
 from samebits.data.artifact import ArtifactWriter
 
@@ -30,6 +30,7 @@ __all__ = [
     "CountSlice",
     "Inputs",
     "ProjectLanguage",
+    "ProjectedPart",
     "ScanSlice",
     "Sums",
     "image_tables",
@@ -75,14 +76,41 @@ class ScanSlice:
         return dict(sorted(counts.items()))
 
 
+class SlicePart(NamedTuple):
+    """What one slice holds: counts and first texts by language, and what became of its texts.
+
+    Attributes:
+        languages: Counts by language.
+        first: The first texts of each language.
+        read: Texts read.
+        blank: Texts without a character.
+        left_out: Texts beyond the quota of their language.
+        placeholders: Placeholders removed from texts.
+        other: Texts of languages that have no pair.
+        used: Texts counted, by language.
+        items: For each item of the slice its number, its lines and its faults.
+    """
+
+    languages: dict[str, PlainCounts]
+    first: dict[str, list[str]]
+    read: int
+    blank: int
+    left_out: int
+    placeholders: int
+    other: dict[str, int]
+    used: dict[str, int]
+    items: list[list[Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class CountSlice:
     """The task that counts one slice for all encodings of its languages."""
 
+    part_type: ClassVar = SlicePart
     recipe: str
     pairs: tuple[Pair, ...]
 
-    def __call__(self, shard: Shard, state: Inputs, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Inputs, /) -> SlicePart:
         """Return counts by language, and how the texts add up."""
         by_language = pairs_by_language(self.pairs)
         quota = dict(state.quotas[shard.index]) if state.quotas else None
@@ -102,11 +130,8 @@ class CountSlice:
                 _keep_first(first.setdefault(language, []), block)
                 counts = count_block(image_tables(self.recipe, by_language[language]), block)
                 found.setdefault(language, []).append(counts)
-        return {
-            "languages": {name: add_counts(slices).to_part() for name, slices in sorted(found.items())},
-            "first": dict(sorted(first.items())),
-            **report.plain(),
-        }
+        counted = {name: add_counts(slices).to_part() for name, slices in sorted(found.items())}
+        return report.part(counted, dict(sorted(first.items())))
 
 
 @dataclass(slots=True)
@@ -131,16 +156,18 @@ class _Report:
             by_item.setdefault(texts.item, [])
         self.items.extend([item, texts.num_lines, faults] for item, faults in sorted(by_item.items()))
 
-    def plain(self) -> dict[str, Any]:
-        return {
-            "read": self.read,
-            "blank": self.blank,
-            "left_out": self.left_out,
-            "placeholders": self.placeholders,
-            "other": dict(sorted(self.other.items())),
-            "used": dict(sorted(self.used.items())),
-            "items": self.items,
-        }
+    def part(self, languages: dict[str, PlainCounts], first: dict[str, list[str]]) -> SlicePart:
+        return SlicePart(
+            languages=languages,
+            first=first,
+            read=self.read,
+            blank=self.blank,
+            left_out=self.left_out,
+            placeholders=self.placeholders,
+            other=dict(sorted(self.other.items())),
+            used=dict(sorted(self.used.items())),
+            items=self.items,
+        )
 
 
 def pairs_by_language(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, ...]]:
@@ -203,22 +230,22 @@ class Sums:
     used: Counter[str] = field(default_factory=Counter)
     lines_before: Counter[int] = field(default_factory=Counter)
 
-    def add(self, part: Mapping[str, Any], slices: Slices, out: ArtifactWriter) -> None:
+    def add(self, part: SlicePart, slices: Slices, out: ArtifactWriter) -> None:
         """Take one shard's part; shards come in order."""
-        for language, counts in part["languages"].items():
+        for language, counts in part.languages.items():
             pending = self.counts.setdefault(language, [])
             pending.append(LanguageCounts.from_part(counts))
             if len(pending) >= 8:  # adding in groups keeps both memory and the number of sorts small
                 self.counts[language] = [add_counts(pending)]
-        for language, texts in part["first"].items():
+        for language, texts in part.first.items():
             kept = self.first.setdefault(language, [])
             kept.extend(texts[: NUM_FIRST_TEXTS - len(kept)])
         for name in ("read", "blank", "left_out", "placeholders"):
-            self.totals[name] += part[name]
-        self.other.update(part["other"])
-        self.used.update(part["used"])
-        out.bad_rows.num_read += part["read"]
-        for item, num_lines, faults in part["items"]:
+            self.totals[name] += getattr(part, name)
+        self.other.update(part.other)
+        self.used.update(part.used)
+        out.bad_rows.num_read += part.read
+        for item, num_lines, faults in part.items:
             self._report_faults(slices, item, num_lines, faults, out)
 
     def _report_faults(
@@ -237,17 +264,23 @@ class Sums:
         return {name: add_counts(self.counts[name]) for name in sorted(self.counts)}
 
 
+class ProjectedPart(NamedTuple):
+    """One language: the encodings that failed and why, and each other's counts as lists of their fields."""
+
+    failed: dict[str, str]
+    pairs: dict[str, list[Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectLanguage:
     """The task that turns one language's sums into byte pairs of each of its encodings."""
 
+    part_type: ClassVar = ProjectedPart
     recipe: str
     pairs: tuple[Pair, ...]
     html_samples: bool
 
-    def __call__(
-        self, shard: Shard, state: Sequence[tuple[str, dict[str, Any], list[str]]], /
-    ) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Sequence[tuple[str, PlainCounts, list[str]]], /) -> ProjectedPart:
         """Return every pair's counts as plain data, and the pairs that failed."""
         language, part, first = state[shard.source]
         tables = image_tables(self.recipe, pairs_by_language(self.pairs)[language])
@@ -256,10 +289,10 @@ class ProjectLanguage:
             markup = load_book(self.recipe).markup(language, first)
             counts.append(count_block(tables, block_of(markup)))
         total = add_counts(counts)
-        return {
-            "failed": dict(sorted(total.failed.items())),
-            "pairs": {name: pair_to_plain(pair) for name, pair in project_language(total, tables).items()},
-        }
+        return ProjectedPart(
+            failed=dict(sorted(total.failed.items())),
+            pairs={name: pair_to_plain(pair) for name, pair in project_language(total, tables).items()},
+        )
 
 
 def pair_to_plain(pair: PairCounts) -> list[Any]:

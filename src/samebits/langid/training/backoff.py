@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,16 +108,26 @@ def with_labels(identities: NDArray[np.uint64], labels: NDArray[np.int32]) -> ND
     return mixed
 
 
+class RowLeads(NamedTuple):
+    """For each row its top language and by how much that leads the label."""
+
+    top: NDArray[np.int32]
+    lead: NDArray[np.int32]
+
+
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
     """How far each row's label is behind, its own counts taken out."""
 
-    def __call__(self, shard: Shard, state: Any, /) -> list[Any]:
+    part_type: ClassVar = RowLeads
+
+    def __call__(self, shard: Shard, state: Any, /) -> RowLeads:
         """Return top language and its lead over the label."""
         rows, words, scorer, labels, counts = state
         tokens, stops = rows.of(shard.start, shard.stop)
         part = labels[shard.start : shard.stop]
-        return list(leave_one_out(scorer, tokens, stops, words.data, words.stops, part, counts, CONSTANTS))
+        found = leave_one_out(scorer, tokens, stops, words.data, words.stops, part, counts, CONSTANTS)
+        return RowLeads(*found)
 
 
 def _note_suspects(
@@ -132,8 +142,8 @@ def _note_suspects(
 ) -> int:
     """Find rows whose label is far behind; return how many of the rows still kept they are."""
     full = (state.rows, state.words, features.scorer(), state.labels, features.counts)
-    parts = list(run_rows(engine, "suspects", LeaveOneOut(), len(state.labels), full))
-    top, lead = (np.concatenate([part[i] for part in parts]) for i in range(2))
+    parts = run_rows(engine, "suspects", LeaveOneOut(), len(state.labels), full)
+    top, lead = (np.concatenate(column) for column in zip(*parts, strict=True))
     found = np.flatnonzero((lead > config.drop_bits * UNITS_PER_BIT) & ~ledger.dropped)
     ledger.note(
         found,
@@ -212,19 +222,29 @@ def sample_rows(identities: NDArray[np.uint64], usable: NDArray[np.bool_], most:
     return np.sort(rows[order[:most]])
 
 
+class TopTwo(NamedTuple):
+    """For each row its top language (-1: no known n-gram), the runner-up, and the lead over it."""
+
+    top: NDArray[np.int32]
+    second: NDArray[np.int32]
+    lead: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreText:
     """Top two languages of some rows."""
 
-    def __call__(self, shard: Shard, state: Any, /) -> list[Any]:
-        """Return top (-1: no known n-gram), its score and its lead."""
+    part_type: ClassVar = TopTwo
+
+    def __call__(self, shard: Shard, state: Any, /) -> TopTwo:
+        """Return top language, runner-up and lead."""
         rows, words, scorer, num_languages = state
         tokens, stops = rows.of(shard.start, shard.stop)
         found = [
             best_two(*scorer.score(tokens, stops, words.data, words.stops, first, last))
             for first, last in blocks(len(stops), num_languages)
         ]
-        return [np.concatenate([part[i] for part in found]) for i in range(3)]
+        return TopTwo(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def best_two(
@@ -254,8 +274,8 @@ def _report(
     first = int(rows.stops[start - 1]) if start else 0
     reported = TokenRows(rows.tokens[first:], rows.stops[start:] - first)
     full = (reported, state.words, features.scorer(), len(rows.languages))
-    parts = list(run_rows(engine, "report", ScoreText(), len(reported.stops), full))
-    top, _, lead = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    parts = run_rows(engine, "report", ScoreText(), len(reported.stops), full)
+    top, _, lead = (np.concatenate(column) for column in zip(*parts, strict=True))
     kept = rows.kept[start:]
     margins = np.where(top[kept] >= 0, lead[kept] / UNITS_PER_BIT, 1.0)
     return make_report(

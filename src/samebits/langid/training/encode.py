@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,67 @@ from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.sources import LabelledBlock, Sources, iter_labelled
 from samebits.langid.tables import load_tables, script_number
 
-__all__ = ["EncodeRows"]
+__all__ = ["CleanedAgain", "EncodeRows", "EncodedBlock", "RowsPart"]
 
 NARROW_WORDS = 1 << 16
 
-Part = dict[str, Any]
+
+class CleanedAgain(TypedDict):
+    """Rows that cleaning changes once more: which they are, and what is left of them."""
+
+    words: NDArray[np.uint8]
+    word_sizes: NDArray[Any]
+    tokens: NDArray[Any]
+    lengths: NDArray[Any]
+    rows: NDArray[np.int64]
+    kept: NDArray[np.uint8]
+
+
+class EncodedText(TypedDict):
+    """Texts as integers; numbers are as narrow as the largest needs.
+
+    ``num_bytes`` and ``num_kept`` are counted where text is folded, ``again`` is there in exact mode alone.
+    """
+
+    words: NDArray[np.uint8]
+    word_sizes: NDArray[Any]
+    tokens: NDArray[Any]
+    lengths: NDArray[Any]
+    hashes: NDArray[np.uint64]
+    kept: NDArray[np.uint8]
+    num_cut: int
+    num_bytes: NotRequired[int]
+    num_kept: NotRequired[int]
+    again: NotRequired[CleanedAgain]
+
+
+class EncodedBlock(EncodedText):
+    """Labelled rows as integers: their texts, labels and places. ``sentence`` is there when texts were split."""
+
+    labels: NDArray[Any]
+    label_names: NDArray[np.uint8]
+    label_sizes: NDArray[Any]
+    lines: NDArray[Any]
+    sentence: NotRequired[NDArray[np.int64]]
+
+
+class RowsPart(NamedTuple):
+    """The rows of one shard, block by block, and what was bad."""
+
+    blocks: list[EncodedBlock]
+    bad: list[BadRow]
+    num_lines: int
+    num_blank: int
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeRows:
-    """The task: read, split, clean, cut into words, number the words; see ``Part`` keys in ``gather``."""
+    """The task: read, split, clean, cut into words, number the words."""
 
+    part_type: ClassVar = RowsPart
     config: LangidConfig
 
-    def __call__(self, shard: Shard, state: Sources, /) -> Part:
+    def __call__(self, shard: Shard, state: Sources, /) -> RowsPart:
         """Return the shard's rows as integers, its words and labels in first-seen order, and what was bad."""
         config = self.config
         blocks = list(
@@ -39,26 +86,29 @@ class EncodeRows:
         reported = shard.source >= state.num_train or state.num_train == len(state.corpus.sources)
         pieces = [self.encode(block, again=reported) for block in blocks]
         bad: list[BadRow] = [row for block in blocks for row in block.bad]
-        return {
-            "blocks": pieces,
-            "bad": bad,
-            "num_lines": sum(block.num_lines for block in blocks),
-            "num_blank": sum(block.num_blank for block in blocks),
-        }
+        return RowsPart(
+            blocks=pieces,
+            bad=bad,
+            num_lines=sum(block.num_lines for block in blocks),
+            num_blank=sum(block.num_blank for block in blocks),
+        )
 
-    def encode(self, block: LabelledBlock, *, again: bool) -> Part:
+    def encode(self, block: LabelledBlock, *, again: bool) -> EncodedBlock:
         """Encode one block."""
         text, rows, sentence = self.split(block)
-        part: Part = encode_column(self.config, text, again=again)
         labels = Vocabulary()
         numbers = labels.add(block.label.buffer, block.label.starts, block.label.stops)
-        part["labels"] = narrow(numbers[rows])
-        part["label_names"], ends = labels.export()
-        part["label_sizes"] = narrow(_lengths(ends))
-        part["lines"] = narrow(block.lines[rows])
+        names, ends = labels.export()
+        encoded = cast(
+            "EncodedBlock", encode_column(self.config, text, again=again)
+        )  # the rest is added here
+        encoded["labels"] = narrow(numbers[rows])
+        encoded["label_names"] = names
+        encoded["label_sizes"] = narrow(_lengths(ends))
+        encoded["lines"] = narrow(block.lines[rows])
         if self.config.sentences != "none":
-            part["sentence"] = sentence
-        return part
+            encoded["sentence"] = sentence
+        return encoded
 
     def split(self, block: LabelledBlock) -> tuple[TextColumn, NDArray[np.int64], NDArray[np.int64]]:
         """Return the texts to encode, and for each the row it is from and its number within the row."""
@@ -78,15 +128,17 @@ class EncodeRows:
         return TextColumn(text.buffer, starts, stops), rows, np.arange(len(rows), dtype=np.int64) - first
 
 
-def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Part:
+def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> EncodedText:
     """Encode texts: tokens, lengths (tokens per row), words, identities, and which rows have nothing left."""
     if config.mode != "exact":
         from samebits.kernels.langid.text.fold import fold_rows
 
         folded = fold_rows(load_tables(), text.buffer, text.starts, text.stops, MOST_POINTS)
         return {
-            **_words(folded["words"], folded["word_stops"]),
-            **_tokens(folded["tokens"], folded["token_stops"], len(folded["word_stops"])),
+            "words": folded["words"],
+            "word_sizes": narrow(_lengths(folded["word_stops"])),
+            "tokens": _narrow_tokens(folded["tokens"], len(folded["word_stops"])),
+            "lengths": narrow(_lengths(folded["token_stops"])),
             "hashes": folded["hashes"],
             "kept": (_lengths(folded["token_stops"]) > 0).view(np.uint8),
             "num_cut": int(folded["cut"].sum()),
@@ -95,9 +147,11 @@ def encode_column(config: LangidConfig, text: TextColumn, *, again: bool) -> Par
         }
     script = script_number(config.script)
     encoded = encode_rows(load_tables(), text.buffer, text.starts, text.stops, script, int(again))
-    part = {
-        **_words(encoded["words"], encoded["word_stops"]),
-        **_tokens(encoded["tokens"], encoded["token_stops"], len(encoded["word_stops"])),
+    part: EncodedText = {
+        "words": encoded["words"],
+        "word_sizes": narrow(_lengths(encoded["word_stops"])),
+        "tokens": _narrow_tokens(encoded["tokens"], len(encoded["word_stops"])),
+        "lengths": narrow(_lengths(encoded["token_stops"])),
         "hashes": encoded["hashes"],
         "kept": (encoded["sizes"] > 0).view(np.uint8),
         "num_cut": 0,
@@ -114,7 +168,7 @@ def _clean_again(
     hashes: NDArray[np.uint64],
     rows: NDArray[np.int64],
     script: int,
-) -> Part:
+) -> CleanedAgain:
     """Clean the cleaned rows once more, and return those that changed: the reference reports on these."""
     stops = np.cumsum(sizes[rows])
     second = encode_rows(load_tables(), texts, stops - sizes[rows], stops, script, 0)
@@ -123,7 +177,8 @@ def _clean_again(
     starts = ends - _lengths(ends)
     picked = [second["tokens"][starts[i] : ends[i]] for i in changed.tolist()]
     return {
-        **_words(second["words"], second["word_stops"]),
+        "words": second["words"],
+        "word_sizes": narrow(_lengths(second["word_stops"])),
         "tokens": np.concatenate(picked) if picked else np.empty(0, np.uint32),
         "lengths": narrow((ends - starts)[changed]),
         "rows": rows[changed],
@@ -140,11 +195,6 @@ def narrow(numbers: NDArray[Any]) -> NDArray[Any]:
     return numbers.astype(np.min_scalar_type(int(numbers.max()) if len(numbers) else 0))
 
 
-def _tokens(tokens: NDArray[np.uint32], stops: NDArray[np.int64], num_words: int) -> Part:
+def _narrow_tokens(tokens: NDArray[np.uint32], num_words: int) -> NDArray[Any]:
     """Two bytes a token where they are enough, and never one: they are most of a part, and have a kernel of their own."""
-    few = tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens
-    return {"tokens": few, "lengths": narrow(_lengths(stops))}
-
-
-def _words(words: NDArray[np.uint8], stops: NDArray[np.int64]) -> Part:
-    return {"words": words, "word_sizes": narrow(_lengths(stops))}
+    return tokens.astype(np.uint16) if num_words <= NARROW_WORDS else tokens

@@ -20,7 +20,7 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.encode import EncodeRows
+from samebits.langid.training.encode import CleanedAgain, EncodedBlock, EncodeRows
 from samebits.langid.training.spill import TokenSpill
 
 __all__ = ["Rows", "gather"]
@@ -100,7 +100,7 @@ class _Folder:
         self.num_bytes = 0
         self.num_kept = 0
 
-    def add(self, block: dict[str, Any], *, source: int, first_line: int, for_training: bool) -> None:
+    def add(self, block: EncodedBlock, *, source: int, first_line: int, for_training: bool) -> None:
         numbers = _add(self.words, block["words"], block["word_sizes"])
         self.spill.add(numbers, block["tokens"])
         if "again" in block:
@@ -125,7 +125,7 @@ class _Folder:
         self.num_bytes += block.get("num_bytes", 0)
         self.num_kept += block.get("num_kept", 0)
 
-    def add_changed(self, again: dict[str, Any]) -> None:
+    def add_changed(self, again: CleanedAgain) -> None:
         numbers = _add(self.words, again["words"], again["word_sizes"])
         stops = np.cumsum(again["lengths"], dtype=np.int64)
         columns = zip(again["rows"].tolist(), again["kept"].tolist(), stops.tolist(), strict=True)
@@ -153,18 +153,18 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
             "encode", EncodeRows(config), plan.shards, state=plan.inputs, unit="bytes"
         ):
             if shard.index == 0:
-                in_part = sum(len(block["tokens"]) for block in part["blocks"])
+                in_part = sum(len(block["tokens"]) for block in part.blocks)
                 spill.expect(int(SLACK * in_part * plan.shards.num_units / (shard.stop - shard.start)))
-            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
-            for block in part["blocks"]:
+            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
+            for block in part.blocks:
                 folder.add(
                     block,
                     source=shard.source,
                     first_line=lines_before.get(shard.source, 0),
                     for_training=shard.source < plan.inputs.num_train,
                 )
-            lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
-            folder.num_blank += part["num_blank"]
+            lines_before[shard.source] = lines_before.get(shard.source, 0) + part.num_lines
+            folder.num_blank += part.num_blank
         out.bad_rows.check()
         return _finish(plan, folder)
 

@@ -5,9 +5,9 @@ They are cheap next to pass 1, so their parts are not journalled: a resumed run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "score_by_words",
 ]
 
+Part = TypeVar("Part")
 ROWS_PER_SHARD = 25_000  # 200,000 rows are 8 shards; with 13 counting and scoring took 29 ms of a run with two workers, with 8 20 ms
 
 
@@ -57,7 +58,9 @@ def row_shards(num_rows: int) -> ShardTable:
     return cut([num_rows], ROWS_PER_SHARD)
 
 
-def run_rows(engine: Engine, stage: str, task: Any, num_rows: int, state: Any) -> Iterator[Any]:
+def run_rows(
+    engine: Engine, stage: str, task: Callable[[Shard, Any], Part], num_rows: int, state: Any
+) -> Iterator[Part]:
     """Yield the parts of a stage over rows, in order; nothing is journalled."""
     parts = _unstored(engine).map_ordered(stage, task, row_shards(num_rows), state=state, unit="rows")
     return (part for _, part in parts)
@@ -67,19 +70,29 @@ def _unstored(engine: Engine) -> Engine:
     return replace(engine, store=NoStore(), plan=None)
 
 
+class WordsPart(NamedTuple):
+    """The words that some rows hold, and their entries: languages and counts up to each word's stop."""
+
+    words: NDArray[Any]
+    stops: NDArray[np.int64]
+    languages: NDArray[Any]
+    counts: NDArray[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class CountWords:
     """Count (word, language) over some rows."""
 
+    part_type: ClassVar = WordsPart
     num_words: int
     num_languages: int
     once_per_row: bool
 
-    def __call__(self, shard: Shard, state: tuple[TokenRows, Any, Any], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[TokenRows, Any, Any], /) -> WordsPart:
         """Return the words present and their entries."""
         rows, labels, keep = state
         tokens, stops = rows.of(shard.start, shard.stop)
-        words, entry_stops, languages, counts = accumulate(
+        found = accumulate(
             tokens,
             stops,
             labels[shard.start : shard.stop],
@@ -88,7 +101,7 @@ class CountWords:
             self.num_languages,
             self.once_per_row,
         )
-        return {"words": words, "stops": entry_stops, "languages": languages, "counts": counts}
+        return WordsPart(*found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +114,9 @@ class FoldWords:
         """Return a dictionary without entries."""
         return Dictionary(self.num_words)
 
-    def fold(self, acc: Dictionary, part: dict[str, Any], /) -> Dictionary:
+    def fold(self, acc: Dictionary, part: WordsPart, /) -> Dictionary:
         """Add one part."""
-        acc.add(part["words"], part["stops"], part["languages"], part["counts"])
+        acc.add(*part)
         return acc
 
 
@@ -130,17 +143,27 @@ def count_words(
     return WordCounts(*total.export())
 
 
+class WordScores(NamedTuple):
+    """For each row its top language, how many of its tokens that and the runner-up know, and all its tokens."""
+
+    top: NDArray[np.int32]
+    first: NDArray[Any]
+    second: NDArray[Any]
+    total: NDArray[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreWords:
     """Score some rows by the dictionary."""
 
+    part_type: ClassVar = WordScores
     num_languages: int
 
-    def __call__(self, shard: Shard, state: tuple[TokenRows, WordCounts], /) -> list[Any]:
+    def __call__(self, shard: Shard, state: tuple[TokenRows, WordCounts], /) -> WordScores:
         """Return top language, its tokens, the runner-up's tokens, all tokens."""
         rows, words = state
         tokens, stops = rows.of(shard.start, shard.stop)
-        return list(score_rows(tokens, stops, words.stops, words.languages, self.num_languages))
+        return WordScores(*score_rows(tokens, stops, words.stops, words.languages, self.num_languages))
 
 
 def score_by_words(

@@ -7,9 +7,10 @@ a build. A task reads a range of rows of one split; the fold writes them in orde
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
@@ -57,15 +58,26 @@ class ConvertConfig:
                 raise ConfigError(f"--export has {name!r}", hint="known: " + ", ".join(EXPORTS))
 
 
+class FittedPart(NamedTuple):
+    """A range of rows as one stream, and how many of them were cut."""
+
+    ids: NDArray[Any]
+    lengths: NDArray[np.int64]
+    source: NDArray[Any]
+    prompts: NDArray[np.int64]
+    num_cut: int
+
+
 @dataclass(frozen=True, slots=True)
 class ConvertShard:
     """Read a range of rows and fit them."""
 
+    part_type: ClassVar = FittedPart
     width: int | None
     policy: str
     step: int
 
-    def __call__(self, shard: Shard, state: tuple[TokenStore, ...], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[TokenStore, ...], /) -> FittedPart:
         """Return rows as one stream with lengths."""
         store = state[shard.source]
         lengths = store.lengths[shard.start : shard.stop]
@@ -74,13 +86,8 @@ class ConvertShard:
         rows = fitted.rows + shard.start
         prompts = np.zeros(len(rows), np.int64) if store.prompts is None else store.prompts[rows]
         shown = np.clip(prompts.astype(np.int64) - fitted.starts, 0, fitted.lengths)
-        return {
-            "ids": fitted.ids,
-            "lengths": fitted.lengths,
-            "source": np.asarray(store.source[rows]),
-            "prompts": shown,
-            "num_cut": len(fitted.cut),
-        }
+        source = np.asarray(store.source[rows])
+        return FittedPart(fitted.ids, fitted.lengths, source, shown, len(fitted.cut))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +132,9 @@ class ConvertJob:
         writers = [layout.writer(out.path, store.split, _shape(store, width)) for store in stores]
         num_cut = 0
         for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores, unit="rows"):
-            batch = Batch(part["ids"], part["lengths"], part["source"], part["prompts"])
+            batch = Batch(part.ids, part.lengths, part.source, part.prompts)
             writers[shard.source].append(batch)
-            num_cut += part["num_cut"]
+            num_cut += part.num_cut
         for store, writer in zip(stores, writers, strict=True):
             writer.close()
             extras = Extras(config.export, config.materialize)

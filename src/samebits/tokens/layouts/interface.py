@@ -25,7 +25,7 @@ class Batch:
 
     ids: NDArray[Any]
     lengths: NDArray[np.int64]
-    source: NDArray[np.uint64]
+    source: NDArray[np.int64] | NDArray[np.uint64]
     prompts: NDArray[np.int64]
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import Corpus
-from samebits.data.readers.rows import iter_rows
+from samebits.data.readers.rows import BadRow, iter_rows
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.tokens.chars import count_chars
 from samebits.kernels.tokens.words import count_words
@@ -52,33 +53,45 @@ LEARNERS = {
 }
 
 
+class VocabularyPart(NamedTuple):
+    """Distinct characters or words of one shard, one after the other, with offsets and counts."""
+
+    keys: bytes
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    bad: list[BadRow]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class CountVocabulary:
     """Count the characters or words of one shard."""
 
+    part_type: ClassVar = VocabularyPart
     kind: str
     columns: tuple[str, ...]
     max_line_bytes: int
 
-    def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Corpus, /) -> VocabularyPart:
         """Return distinct keys, one after the other, with offsets and counts."""
         counts: dict[bytes, int] = {}
-        bad, num_lines = [], 0
+        bad: list[BadRow] = []
+        num_lines = 0
         count = _count_words if self.kind == "word" else _count_chars
         for block in iter_rows(state, shard, self.columns, max_line_bytes=self.max_line_bytes):
             for column in block.columns.values():
                 for key, number in count(column.buffer, column.starts, column.stops):
                     counts[key] = counts.get(key, 0) + number
-            bad += [dict(row) for row in block.bad]
+            bad += block.bad
             num_lines += block.num_lines
         keys = sorted(counts)
-        return {
-            "keys": b"".join(keys),
-            "offsets": np.cumsum([0, *map(len, keys)], dtype=np.int64),
-            "counts": np.array([counts[key] for key in keys], np.int64),
-            "bad": bad,
-            "num_lines": num_lines,
-        }
+        return VocabularyPart(
+            keys=b"".join(keys),
+            offsets=np.cumsum([0, *map(len, keys)], dtype=np.int64),
+            counts=np.array([counts[key] for key in keys], np.int64),
+            bad=bad,
+            num_lines=num_lines,
+        )
 
 
 def _count_words(buffer: Any, starts: Any, stops: Any) -> Iterator[tuple[bytes, int]]:
@@ -129,10 +142,10 @@ def _count(
     counts: dict[bytes, int] = {}
     task = CountVocabulary(settings.kind, settings.columns, settings.max_line_bytes)
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
-        keys, offsets = part["keys"], part["offsets"].tolist()
-        for i, number in enumerate(part["counts"].tolist()):
+        keys, offsets = part.keys, part.offsets.tolist()
+        for i, number in enumerate(part.counts.tolist()):
             key = keys[offsets[i] : offsets[i + 1]]
             counts[key] = counts.get(key, 0) + number
         if out is not None:
-            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
     return counts

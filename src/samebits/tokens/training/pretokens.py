@@ -7,7 +7,7 @@ neither the number of workers nor the way the input is cut reaches what is learn
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import Corpus
-from samebits.data.readers.rows import iter_rows
+from samebits.data.readers.rows import BadRow, iter_rows
 from samebits.errors import InputError
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.pretokens import PretokenCounts
@@ -43,6 +43,16 @@ class Counted(NamedTuple):
         return {text.decode(): n for text, n in sorted((data[a:b], n) for a, b, n in pairs)}
 
 
+class PretokensPart(NamedTuple):
+    """The pre-tokens of one shard, as in ``Counted``, and what was bad."""
+
+    keys: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    bad: list[BadRow]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class CountPretokens:
     """Count the pre-tokens of one shard.
@@ -55,16 +65,18 @@ class CountPretokens:
         spaces_only: Whether texts are only cut at white space.
     """
 
+    part_type: ClassVar = PretokensPart
     columns: tuple[str, ...]
     seed: int
     threshold: int
     max_line_bytes: int
     spaces_only: bool
 
-    def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Corpus, /) -> PretokensPart:
         """Return distinct pre-tokens, one after the other, with offsets and counts."""
         table = PretokenCounts()
-        bad, num_lines = [], 0
+        bad: list[BadRow] = []
+        num_lines = 0
         key = key_for(self.seed, "tokens", "sample", shard.source) & ((1 << 64) - 1)
         for block in iter_rows(state, shard, self.columns, max_line_bytes=self.max_line_bytes):
             chosen = np.flatnonzero(hash_rows(key, block.offsets) <= np.uint64(self.threshold))
@@ -74,10 +86,10 @@ class CountPretokens:
                     table.add_words(column.buffer, starts, stops)
                 else:
                     table.add_rows(column.buffer, starts, stops, character_classes())
-            bad += [dict(row) for row in block.bad]
+            bad += block.bad
             num_lines += block.num_lines
-        counted = Counted(*table.counted())
-        return {**counted._asdict(), "bad": bad, "num_lines": num_lines}
+        keys, offsets, counts = table.counted()
+        return PretokensPart(keys, offsets, counts, bad, num_lines)
 
 
 def count_pretokens(
@@ -94,9 +106,9 @@ def count_pretokens(
     task = CountPretokens(settings.columns, settings.seed, threshold, settings.max_line_bytes, spaces_only)
     table = PretokenCounts()
     for shard, part in engine.map_ordered("learn", task, plan.shards, state=plan.inputs, unit="bytes"):
-        table.add_counts(part["keys"], part["offsets"], part["counts"])
+        table.add_counts(part.keys, part.offsets, part.counts)
         if out is not None:
-            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
     if not len(table):
         raise InputError("no text to learn from", path=", ".join(plan.source_names[:3]))
     return Counted(*table.counted())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,11 +61,22 @@ class NgramCounts:
         return np.repeat(values, self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class CountPart:
-    """The task: count the features whose key lies in one part."""
+class KeysPart(NamedTuple):
+    """Features of one range of keys: where each was seen first, and its count in one language; by key and language."""
 
-    def __call__(self, shard: Shard, state: Any, /) -> list[NDArray[Any]]:
+    keys: NDArray[np.uint64]
+    where: NDArray[np.uint64]
+    languages: NDArray[np.uint8]
+    counts: NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class CountKeys:
+    """The task: count the features whose key lies in one range."""
+
+    part_type: ClassVar = KeysPart
+
+    def __call__(self, shard: Shard, state: Any, /) -> KeysPart:
         """Return keys, where, languages and counts, sorted by key and language."""
         words, damped = state
         counted = words.counted
@@ -81,7 +92,7 @@ class CountPart:
             LEAST,
         )
         order = np.lexsort((languages, keys))
-        return [keys[order], where[order], languages[order].astype(np.uint8), counts[order]]
+        return KeysPart(keys[order], where[order], languages[order].astype(np.uint8), counts[order])
 
 
 def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
@@ -95,10 +106,10 @@ def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
     parts = [
         part
         for _, part in unstored.map_ordered(
-            "n-grams", CountPart(), cut([PARTS], 1), state=(words, damped), unit="parts"
+            "n-grams", CountKeys(), cut([PARTS], 1), state=(words, damped), unit="parts"
         )
     ]
-    keys, where, languages, counts = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    keys, where, languages, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     del parts
     # Parts are taken from the high bits, but not in their order.
     order = np.argsort(keys, kind="stable")
