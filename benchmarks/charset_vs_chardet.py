@@ -35,7 +35,7 @@ from samebits.charset.training.count import count_block
 from samebits.charset.training.images import ImageTable
 from samebits.charset.training.project import PairCounts, project_language
 from samebits.charset.training.slices import SLICE_BYTES
-from samebits.charset.training.tables import add_counts
+from samebits.charset.training.tables import PlainCounts, add_counts
 from samebits.charset.training.tasks import image_tables
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, ShardTable
@@ -234,7 +234,7 @@ def train(root: Path, workers: int, executor: str = "threads") -> dict[str, Any]
 class CountInMemory:
     """The counting task of the job on blocks that are in memory already."""
 
-    def __call__(self, shard: Shard, state: Sequence[tuple[str, TextBlock]], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Sequence[tuple[str, TextBlock]], /) -> PlainCounts:
         """Count one block for all encodings of its language."""
         language, block = state[shard.source]
         pairs = tuple(pair for pair in builtin_pairs() if pair.language == language)
