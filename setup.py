@@ -10,6 +10,9 @@ tarball lists the ``.pyx`` files and not the C made from them.
 
 The memoryview machinery that Cython writes into every module (30,000 lines of C) is compiled once, as ``_shared``, and
 the modules are compiled on all cores: a fresh set-up spends most of its time here.
+
+Two variables serve the comparison of builds (``benchmarks/lm_bits.py``): ``SAMEBITS_OPTIMIZE`` takes the place of ``-O3``, and
+``SAMEBITS_ONLY`` compiles the modules whose names begin with one of some prefixes alone.
 """
 
 import os
@@ -30,7 +33,8 @@ DIRECTIVES = {
 }
 
 SHARED = "samebits.kernels._shared"
-FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
+FLAGS = [os.environ.get("SAMEBITS_OPTIMIZE", "-O3"), "-ffp-contract=off", "-fno-math-errno"]
+ONLY = tuple(os.environ.get("SAMEBITS_ONLY", "samebits").split())
 
 
 def extension(source: Path) -> Extension:
@@ -61,6 +65,7 @@ def arithmetic() -> list[Extension]:
 
 kernels = [extension(path) for path in sorted(KERNELS.rglob("*.pyx"))]
 modules = [*kernels, *arithmetic(), extension(KERNELS / "_shared.c")]
+modules = [module for module in modules if module.name.startswith(ONLY)]
 if not {"sdist", "egg_info", "dist_info"} & set(sys.argv):
     modules = cythonize(
         modules, compiler_directives=DIRECTIVES, shared_utility_qualified_name=SHARED, quiet=True

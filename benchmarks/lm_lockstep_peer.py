@@ -8,6 +8,7 @@ half second: a page that three processes share counts a third in each, so the su
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -101,4 +102,5 @@ def main(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    sys.executable = os.environ.get("EMULATED_PYTHON", sys.executable)  # starts workers where it is emulated
     main(json.load(sys.stdin))

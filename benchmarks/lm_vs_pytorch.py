@@ -22,17 +22,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import BENCH, RECORDS, REPO, arguments, finish, shared_data, show_table, today
+from benchmarks.common import BENCH, RECORDS, arguments, finish, shared_data, show_table, today
+from benchmarks.lm_sides import Peer, ours, say
 
 NAME = "lm_vs_pytorch"
 TWO_RUNS = "two of lockstep 1"
@@ -44,74 +43,6 @@ TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
 PLAIN = {"lr1e3": ["--lr", "1e-3", "--warmup", "100"], "lr4e3": ["--lr", "4e-3", "--warmup", "50"]}
 VALIDATE_EVERY = 20
 START = (0, 0.0, math.log(65))  # every model starts at the loss of guessing
-
-
-def say(text: str) -> None:
-    """Tell where the benchmark is."""
-    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
-
-
-class Peer:
-    """A plain PyTorch trainer that obeys lines."""
-
-    def __init__(self, mode: str, extra: list[str], data: Path, size: str = "preset") -> None:
-        launch = ["-m", "benchmarks.lm_plain_peer"]
-        if mode == "ddp":
-            run = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29655"]
-            launch = [*run, "-m", "benchmarks.lm_plain_peer"]
-        kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-        cache = {"TORCHINDUCTOR_CACHE_DIR": str(BENCH / "inductor"), "PYTHONPATH": str(REPO)}
-        cache["LM_PLAIN_SIZE"] = size
-        self.process = subprocess.Popen(
-            [sys.executable, *launch, "--data", str(data), "--mode", mode, *extra],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**kept, **cache},
-        )
-        self.step = 0
-        self.read()
-
-    def read(self) -> str:
-        """Return the next line."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline().strip()
-        if not line:
-            sys.exit("a plain PyTorch trainer ended early; its words are above")
-        return line
-
-    def ask(self, line: str) -> float:
-        """Give an order and return its number."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return float(json.loads(self.read()))
-
-    def train(self, steps: int) -> float:
-        """Make steps; return seconds."""
-        self.step += steps
-        return self.ask(f"train {steps}")
-
-    def close(self) -> None:
-        """End it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(60)
-
-
-def ours(data: Path, workers: int, settings: dict[str, Any], *, isa: str = "", **more: Any) -> dict[str, Any]:
-    """Run lockstep once, with an instruction set of its own if one is named, and return what it tells."""
-    request = {"data": str(data), "workers": workers, "settings": settings, **more}
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.lm_lockstep_peer"],
-        input=json.dumps(request),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(REPO), "SAMEBITS_ISA": isa},
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def sgemm(threads: int) -> float:

@@ -27,6 +27,7 @@ cdef extern from "native/api.h" nogil:
         const int64_t* ids
         const int64_t* targets
         int64_t windows, block, chunk, start
+        const int64_t* before
         float* work
         uint64_t key
         double loss

@@ -93,7 +93,7 @@ def _back(op: Op, plan: _Plan) -> None:
     if op.kind != "loss":
         place = plan.known[id(op.out)]
         op.places["out_grad"], op.fields["out_whole"] = place[0], int(place[1])
-        if op.kind in ("product", "drop") and op.other is not None:
+        if op.kind in ("product", "drop", "ngram") and op.other is not None:
             assert id(op.other) not in plan.known, "a term of a sum has a gradient already"
             plan.known[id(op.other)] = place
     if op.kind == "product" and op.x is not None and op.x.slope is not None:

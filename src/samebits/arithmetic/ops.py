@@ -25,6 +25,7 @@ KINDS = (
     "gate",
     "drop",
     "loss",
+    "ngram",
 )
 EPILOGUES = {"": 0, "add": 2, "relu2": 4, "gelu": 5}  # as in native/tiles.h
 _NUMBERS_1 = ("kind", "segment", "rows", "num_k", "heads", "flags")

@@ -42,6 +42,7 @@ class Program:
         self._work = np.zeros(runner.work_size(self._bytes, chunk * round_up(block, PANEL)), np.float32)
         self._vocab = int(params[ops[-1].weight].shape[0])
         self._packed_for = ""
+        self._read = np.zeros(max(cache, block), np.int64)  # what ``logits`` has read, by position
 
     def _fill(self, record: np.void, op: Op) -> None:
         record["kind"] = KINDS.index(op.kind)
@@ -118,7 +119,8 @@ class Program:
         most, room = (PANEL, self.cache) if self.cache else (self.block, self.block)
         if not 0 < ids.size <= most or start < 0 or start + ids.size > room:
             raise ValueError(f"{ids.size} tokens after {start}, where {most} at once fit into {room}")
-        runner.logits(self._bytes, ids.reshape(1, -1), start=start, work=self._work)
+        runner.logits(self._bytes, ids.reshape(1, -1), start=start, work=self._work, before=self._read)
+        self._read[start : start + ids.size] = ids.reshape(-1)
         out = self._ops[-1].out
         assert out is not None
         panels = -(-ids.size // PANEL)

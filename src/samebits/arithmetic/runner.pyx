@@ -32,7 +32,9 @@ def pack(const unsigned char[::1] records):
         table.pack_weights(ops, num)
 
 
-cdef double _run(records, ids, targets, int64_t start, int64_t chunk, float[::1] work, uint64_t key, int what) except? -1.0:
+cdef double _run(
+    records, ids, targets, int64_t start, const int64_t[::1] before, int64_t chunk, float[::1] work, uint64_t key, int what
+) except? -1.0:
     cdef int64_t num
     cdef const Op* ops = _ops(records, &num)
     cdef const int64_t[:, ::1] inputs = ids
@@ -43,6 +45,7 @@ cdef double _run(records, ids, targets, int64_t start, int64_t chunk, float[::1]
     shard.ids, shard.targets = &inputs[0, 0], &outputs[0, 0]
     shard.windows, shard.block = inputs.shape[0], inputs.shape[1]
     shard.chunk, shard.start, shard.key, shard.work = chunk, start, key, &work[0]
+    shard.before = NULL if before is None else &before[0]
     with nogil:
         mode = enter_ieee()
         table.run(ops, num, &shard, what)
@@ -52,14 +55,14 @@ cdef double _run(records, ids, targets, int64_t start, int64_t chunk, float[::1]
 
 def gradient(records, ids, targets, *, chunk, work, key):
     """Return the sum of the losses of all tokens and write the gradient of their mean."""
-    return _run(records, ids, targets, 0, chunk, work, key, GRADIENT)
+    return _run(records, ids, targets, 0, None, chunk, work, key, GRADIENT)
 
 
 def sum_of_losses(records, ids, targets, *, chunk, work):
     """Return the sum of the losses of all tokens; nothing is dropped."""
-    return _run(records, ids, targets, 0, chunk, work, 0, SUM_OF_LOSSES)
+    return _run(records, ids, targets, 0, None, chunk, work, 0, SUM_OF_LOSSES)
 
 
-def logits(records, ids, *, start, work):
+def logits(records, ids, *, start, work, before):
     """Compute the logits of one window of up to 32 tokens after ``start`` others; they are in the last operation's buffer."""
-    _run(records, ids, ids, start, 1, work, 0, LOGITS)
+    _run(records, ids, ids, start, before, 1, work, 0, LOGITS)

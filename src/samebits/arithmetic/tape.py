@@ -24,6 +24,7 @@ from samebits.arithmetic.program import Program
 __all__ = ["Tape", "rotation"]
 
 Floats = NDArray[np.float32]
+MOST_NGRAM = 4  # as in native/layers.h
 CHUNK = 128  # tokens that go through a segment together: their activations fit into the second cache
 
 
@@ -76,6 +77,16 @@ class Tape:
         vocab, rows = self.params[table].shape
         fields = {"table": vocab, "capacity": len(self.params[positions]) if positions else 0}
         return self._record(Op("embed", fields, weight=table, second=positions), rows)
+
+    def ngram(self, x: Value, table: str, *, length: int, vocab: int) -> Value:
+        """Return ``x`` plus rows of a table by the last ``length`` tokens: their own row each where all fit, else by a hash.
+
+        The first tokens of a window have too few before them and get nothing.
+        """
+        if not 2 <= length <= MOST_NGRAM:
+            raise ValueError(f"rows go by 2 to {MOST_NGRAM} tokens, not {length}")
+        fields = {"table": len(self.params[table]), "capacity": vocab, "flags": length}
+        return self._record(Op("ngram", fields, other=x, weight=table), x.rows)
 
     def norm(self, x: Value, weight: str = "", *, eps: float) -> Value:
         """Return ``x`` over its root mean square; with a weight: less its mean, over its deviation, times the weight."""

@@ -39,7 +39,8 @@ typedef struct {
     float *weight, *weight_grad, *second, *second_grad;    /* parameters as they are stored, and their gradients */
     float *packed, *turned, *flipped;                      /* the weights packed for both products; a gradient turned over */
     float *saved, *cosines, *sines, *cache;
-    int64_t table, capacity; /* positions of the tables; panels of the cache of keys and values */
+    int64_t table;    /* rows of the weights of an embedding; positions of the cosines and sines */
+    int64_t capacity; /* rows of the positions of an embedding; ids of the vocabulary, for rows by several tokens */
     double number;           /* epsilon of a norm; what dropout multiplies by */
     uint64_t place;          /* dropout: number of the place, and the largest word that is dropped */
     uint64_t threshold;
@@ -50,6 +51,7 @@ typedef struct {
     const int64_t *ids, *targets; /* [window][block] */
     int64_t windows, block, chunk; /* chunk: windows that go through a segment together */
     int64_t start;                 /* position of the first token: of a window 0, with a cache what was read before */
+    const int64_t* before;         /* with a cache: the `start` ids that were read before */
     float* work;                   /* scratch memory, see program_work */
     uint64_t key;                  /* of dropout; 0: none */
     double loss;                   /* out: sum over the tokens */

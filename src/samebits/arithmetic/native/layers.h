@@ -4,12 +4,14 @@
 #include "panels.h"
 #include "scalar_math.h"
 
+#define MOST_NGRAM 4
 #define TIED 1 /* flag of an embedding: the loss has begun the gradient of its table */
 
 typedef struct {
     Size panels, block; /* panels of a window; tokens of a window */
     const int64_t* ids;
     Size start;
+    const int64_t* before;
 } Places;
 
 /* Token `lane` of panel p: its window, position there, and whether there is one at all. */
@@ -52,6 +54,47 @@ static void embed_backward(const Op* o, const Places* w, Size first, Size panels
             const Size wide = rows - f < PANEL ? rows - f : PANEL;
             for (Size j = 0; j < wide; j++) to[f + j] += from[j];
             for (Size j = 0; place && j < wide; j++) place[f + j] += from[j];
+        }
+    }
+}
+
+/* The row of the table (of o->table rows) for the last o->flags tokens, or -1 before there are so many: their number in the
+   vocabulary's base where every one has a row, else a hash that stays below 2^63. */
+INLINE Size row_of_ngram(const Op* o, const Places* w, Size index, Size position) {
+    static const int64_t factors[MOST_NGRAM] = {1540483477, 2246822519, 374761393, 668265263};
+    int64_t number = 0, hash = 0, all = 1;
+    if (position + 1 < o->flags) return -1;
+    for (Size back = o->flags - 1; back >= 0; back--) {
+        const int64_t id = position - back < w->start ? w->before[position - back] : w->ids[index - back];
+        number = number * o->capacity + id, hash += id * factors[back];
+        all = all > o->table ? all : all * o->capacity;
+    }
+    return all <= o->table ? number : hash % 2147483647 % o->table;
+}
+
+/* out = other + rows of the table by the last tokens. */
+static void ngram_forward(const Op* o, const Places* w, Size p) {
+    const Size rows = o->rows;
+    memcpy(o->out + p * rows * PANEL, o->other + p * rows * PANEL, (size_t)(rows * PANEL) * sizeof(float));
+    for (Size l = 0; l < PANEL; l++) {
+        Size index, position;
+        if (!token_at(w, p, l, &index, &position)) continue;
+        const Size row = row_of_ngram(o, w, index, position);
+        if (row < 0) continue;
+        float* out = o->out + p * rows * PANEL + l;
+        for (Size f = 0; f < rows; f++) out[f * PANEL] += o->weight[row * rows + f];
+    }
+}
+
+static void ngram_backward(const Op* o, const Places* w, Size first, Size panels, const float* turned) {
+    const Size rows = o->rows, tokens = panels * PANEL;
+    for (Size t = 0; t < tokens; t++) {
+        Size index, position;
+        if (!token_at(w, first + t / PANEL, t % PANEL, &index, &position)) continue;
+        const Size row = row_of_ngram(o, w, index, position);
+        for (Size f = 0; row >= 0 && f < rows; f += PANEL) {
+            const Size wide = rows - f < PANEL ? rows - f : PANEL;
+            for (Size j = 0; j < wide; j++) o->weight_grad[row * rows + f + j] += turned[f * tokens + t * PANEL + j];
         }
     }
 }

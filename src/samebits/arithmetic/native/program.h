@@ -7,7 +7,7 @@
 #include "layers.h"
 #include "norms.h"
 
-enum { EMBED, NORM, PRODUCT, HEADS, ATTENTION, GATE, DROP, LOSS }; /* the order of ops.py */
+enum { EMBED, NORM, PRODUCT, HEADS, ATTENTION, GATE, DROP, LOSS, NGRAM }; /* the order of ops.py */
 
 /* What a call of an operation is about: panels from first to last of all, chunk number n. */
 typedef struct {
@@ -64,7 +64,9 @@ static void op_forward(const Op* o, const Range* r) {
         case DROP:
             for (Size p = r->first; p < r->last; p++) drop_forward(o, r->shard->key, p);
             break;
-        case LOSS: loss_of_range(o, r);
+        case LOSS: loss_of_range(o, r); break;
+        case NGRAM:
+            for (Size p = r->first; p < r->last; p++) ngram_forward(o, &r->places, p);
     }
 }
 
@@ -110,12 +112,17 @@ static void op_backward(const Op* o, const Range* r) {
             break;
         case DROP:
             for (Size p = r->first; p < r->last; p++) drop_backward(o, r->shard->key, p, OUT_GRAD(o, p), X_GRAD(o, o->rows, p));
+            break;
+        case NGRAM: /* the gradient of `other` is that of the sum, as it is */
+            turn(OUT_GRAD(o, r->first), o->rows, r->last - r->first, r->shard->work);
+            ngram_backward(o, &r->places, r->first, r->last - r->first, r->shard->work);
     }
 }
 
 /* Before and after all chunks of a segment went back. */
 static void op_begin(const Op* o) {
     if (o->kind == NORM && o->flags & LAYER) memset(o->flipped, 0, (size_t)(o->rows * PANEL) * sizeof(float));
+    if (o->kind == NGRAM) memset(o->weight_grad, 0, (size_t)(o->table * o->rows) * sizeof(float));
     if (o->kind == EMBED) {
         if (!(o->flags & TIED)) memset(o->weight_grad, 0, (size_t)(o->table * o->rows) * sizeof(float));
         if (o->second_grad) memset(o->second_grad, 0, (size_t)(o->capacity * o->rows) * sizeof(float));
@@ -148,7 +155,7 @@ static void pack_weights(const Op* ops, Size num) {
 
 static void run(const Op* ops, Size num, Shard* s, int what) {
     const Size window = ROUND_UP(s->block, PANEL) / PANEL, panels = s->windows * window, step = s->chunk * window;
-    Range r = {.shard = s, .places = {window, s->block, s->ids, s->start}, .what = what};
+    Range r = {.shard = s, .places = {window, s->block, s->ids, s->start, s->before}, .what = what};
     s->loss = 0;
     for (Size from = 0, to; from < num; from = to) {
         for (to = from; to < num && ops[to].segment == ops[from].segment;) to++;

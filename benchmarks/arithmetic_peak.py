@@ -1,0 +1,110 @@
+"""How much of one core's peak a gradient of the preset uses: useful operations a second of CPU time over those of a loop that does
+nothing but fused multiply-adds, in turns.
+
+Counted as useful are the multiply-adds of products and of causal attention (half of the square), forward and back; norms,
+activations, the loss, packing weights and turning activations count as time and as no work. One thread, the preset's shard of 8
+windows of 64 tokens, both blocks, and a larger model (6 layers, 384 wide, context 256).
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import REPO, arguments, finish, show_table
+from samebits import arithmetic
+from samebits.core.seeds import rng_for
+from samebits.lm.model.arch import BLOCKS, Architecture
+from samebits.lm.model.definition import record
+from samebits.lm.training.objective import first_values
+
+NAME = "arithmetic_peak"
+FLAGS = {"avx512": "-mavx512f", "avx2": "-mavx2"}
+SHARDS: dict[str, tuple[dict[str, int], str, int]] = {
+    "modern": ({"vocab": 65, "layers": 4, "heads": 8, "dim": 128, "block": 64}, "modern", 8),
+    "classic": ({"vocab": 65, "layers": 4, "heads": 8, "dim": 128, "block": 64}, "classic", 8),
+    "large": ({"vocab": 8192, "layers": 6, "heads": 6, "dim": 384, "block": 256}, "classic", 4),
+}
+
+
+def useful_flops(arch: Architecture, windows: int) -> int:
+    """Return the multiply-adds of a gradient, twice: products by weights, and the causal half of attention."""
+    full = 12 * arch.layers * arch.dim * arch.block
+    half = 6 * arch.layers * arch.dim * (arch.block + 1)
+    return (arch.flops_per_token - full + half) * windows * arch.block
+
+
+def shard(name: str) -> tuple[Callable[[], Any], int]:
+    """Return a gradient as a function, and its useful operations."""
+    sizes, block, windows = SHARDS[name]
+    arch = Architecture(**sizes, **BLOCKS[block])
+    params = first_values(arch, rng_for(1, "peak"))
+    grads = {key: np.zeros_like(value) for key, value in params.items()}
+    program = record(arch, params, windows=windows, gradients=True)
+    ids = rng_for(2, "peak").integers(arch.vocab, size=(windows, arch.block))
+
+    def gradient() -> None:
+        program.pack()
+        program.gradient(ids, ids, grads)
+
+    return gradient, useful_flops(arch, windows)
+
+
+def speed(call: Callable[[], Any], flops: int, seconds: float) -> float:
+    """Return GFLOP/s of CPU time."""
+    started, done = time.process_time(), 0
+    while time.process_time() - started < seconds:
+        call()
+        done += 1
+    return done * flops / (time.process_time() - started) / 1e9
+
+
+def main() -> None:
+    """Measure in turns."""
+    options = arguments(__doc__ or "")
+    isas = [isa for isa in arithmetic.usable() if isa in FLAGS]
+    found: dict[str, dict[str, list[float]]] = {isa: {name: [] for name in ("peak", *SHARDS)} for isa in isas}
+    seconds = 0.3 if options.quick else 1.0
+    with tempfile.TemporaryDirectory(prefix="samebits-peak-") as folder:
+        source = REPO / "benchmarks" / "arithmetic_peak.c"
+        for isa in isas:
+            command = ["gcc", "-O2", FLAGS[isa], "-mfma", str(source), "-o", str(Path(folder) / isa)]
+            subprocess.run(command, check=True)
+        shards = {name: shard(name) for name in SHARDS}
+        for _ in range(options.rounds):
+            for isa in isas:
+                arithmetic.use(isa)
+                for name, (call, flops) in shards.items():
+                    call()
+                    done = subprocess.run([Path(folder) / isa], capture_output=True, text=True, check=True)
+                    found[isa]["peak"].append(float(done.stdout))
+                    found[isa][name].append(speed(call, flops, seconds))
+    medians = {
+        isa: {name: statistics.median(values) for name, values in rows.items()} for isa, rows in found.items()
+    }
+    table = [
+        (isa, name, f"{rate:.1f}", f"{rate / rows['peak']:.1%}")
+        for isa, rows in medians.items()
+        for name, rate in rows.items()
+    ]
+    show_table(("instructions", "what", "GFLOP/s", "of the peak"), table)
+    ratios = {
+        f"{isa}_{name}": rate / rows["peak"]
+        for isa, rows in medians.items()
+        for name, rate in rows.items()
+        if name != "peak"
+    }
+    about = {"gflops": found, "load": os.getloadavg()[0]}
+    finish(NAME, equal=True, ratios=ratios, details=about, options=options)
+
+
+if __name__ == "__main__":
+    main()
