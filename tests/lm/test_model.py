@@ -33,6 +33,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "activation": "relu2",
         "tied": False,
     },
+    "several tokens": {
+        **BLOCKS["modern"],
+        "pairs": 121,
+        "triples": 50,
+    },  # one row a pair of 11 tokens; hashed of 70
     "learned rms": {**BLOCKS["modern"], "positions": "learned", "qk_norm": False, "activation": "gelu"},
 }
 GOLDEN = {

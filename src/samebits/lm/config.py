@@ -28,6 +28,8 @@ _FROM_ZERO = (
     "vocab_size",
     "save_every",
     "keep_every",
+    "pairs",
+    "triples",
 )
 
 
@@ -64,6 +66,10 @@ class LmConfig:
     qk_norm: Literal["auto", "on", "off"] = option("auto", help="normalise queries and keys")
     tied: Literal["auto", "on", "off"] = option(
         "auto", help="one matrix for input and output; auto: in the classic block"
+    )
+    pairs: int | None = option(None, help="rows of an embedding of the last two tokens; 0: none", metavar="N")
+    triples: int | None = option(
+        None, help="rows of an embedding of the last three tokens; 0: none", metavar="N"
     )
     dropout: float = option(0.0, help="share of activations dropped in training")
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")

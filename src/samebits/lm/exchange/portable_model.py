@@ -41,6 +41,18 @@ def rotate(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
+def ngram(x: torch.Tensor, table: torch.Tensor, length: int, vocab: int) -> torch.Tensor:
+    """Rows by the last tokens: their number in the base of the vocabulary, or a hash where the table is smaller."""
+    rows, number, hashed = len(table), torch.zeros_like(x), torch.zeros_like(x)
+    for back in range(length - 1, -1, -1):
+        earlier = functional.pad(x, (back, 0))[:, : x.shape[1]]
+        number = number * vocab + earlier
+        hashed = hashed + earlier * (1540483477, 2246822519, 374761393, 668265263)[back]
+    row = number if vocab**length <= rows else hashed % 2147483647 % rows
+    there = torch.arange(x.shape[1]) >= length - 1
+    return functional.embedding(row, table) * there[:, None]
+
+
 def attend(qkv: torch.Tensor, arch: dict[str, Any]) -> torch.Tensor:
     """Causal attention over all heads."""
     rows, length, width = qkv.shape
@@ -67,6 +79,9 @@ def forward(
     stream = functional.embedding(x, params["wte"])
     if arch["positions"] == "learned":
         stream = stream + params["wpe"][: x.shape[1]]
+    for name, length in (("pairs", 2), ("triples", 3)):
+        if arch.get(name):
+            stream = stream + ngram(x, params[name], length, arch["vocab"])
     if arch["norm"] == "rms":
         stream = norm(stream, arch, None)
     stream = drop(stream, 0)

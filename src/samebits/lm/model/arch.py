@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["BLOCKS", "EPS", "LAYER_EPS", "Architecture", "Tensor"]
+__all__ = ["BLOCKS", "EPS", "LAYER_EPS", "NGRAMS", "Architecture", "Tensor"]
 
 EPS = 1e-6  # of the root mean square
 LAYER_EPS = 1e-5  # of LayerNorm, as GPT-2
@@ -32,6 +32,7 @@ BLOCKS: dict[str, dict[str, Any]] = {
         "zero_init": True,
     },
 }
+NGRAMS = {"pairs": 2, "triples": 3}  # tokens of a row
 Kind = Literal["matrix", "embedding", "vector"]
 
 
@@ -59,6 +60,8 @@ class Architecture:
     qk_norm: bool = True
     tied: bool = False
     zero_init: bool = True
+    pairs: int = 0  # rows of an embedding of the last two tokens
+    triples: int = 0  # and of the last three
 
     @property
     def head_dim(self) -> int:
@@ -86,6 +89,9 @@ class Architecture:
             if self.activation == "swiglu":
                 found.append(Tensor(at + "gate", (hidden, dim), "matrix"))
         found.append(Tensor("wte", (self.vocab, dim), "embedding"))
+        for name in NGRAMS:
+            if rows := getattr(self, name):
+                found.append(Tensor(name, (rows, dim), "embedding"))
         if self.positions == "learned":
             found.append(Tensor("wpe", (self.block, dim), "embedding"))
         if not self.tied:
