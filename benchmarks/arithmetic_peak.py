@@ -1,7 +1,7 @@
-"""How much of one core's peak a gradient of the preset uses: useful operations a second of CPU time over those of a loop that does
-nothing but fused multiply-adds, in turns.
+"""How much of one core's peak a gradient of the preset uses.
 
-Counted as useful are the multiply-adds of products and of causal attention (half of the square), forward and back; norms,
+Useful operations a second of CPU time are divided by those of a loop of nothing but fused multiply-adds, measured in turns.
+Useful are the multiply-adds of products and of causal attention (half of the square), forward and back; norms,
 activations, the loss, packing weights and turning activations count as time and as no work. One thread, the preset's shard of 8
 windows of 64 tokens, both blocks, and a larger model (6 layers, 384 wide, context 256).
 """
@@ -28,7 +28,7 @@ from samebits.lm.training.objective import first_values
 
 NAME = "arithmetic_peak"
 FLAGS = {"avx512": "-mavx512f", "avx2": "-mavx2"}
-SHARDS: dict[str, tuple[dict[str, int], str, int]] = {
+SHARDS: dict[str, tuple[dict[str, Any], str, int]] = {
     "modern": ({"vocab": 65, "layers": 4, "heads": 8, "dim": 128, "block": 64}, "modern", 8),
     "classic": ({"vocab": 65, "layers": 4, "heads": 8, "dim": 128, "block": 64}, "classic", 8),
     "large": ({"vocab": 8192, "layers": 6, "heads": 6, "dim": 384, "block": 256}, "classic", 4),

@@ -27,7 +27,7 @@ LOGS: dict[str, Any] = {"validate_every": 10, "sample_tokens": 20, "tensorboard"
 COLUMNS: dict[str, dict[str, Any]] = {
     "classic adamw": {"model": "classic", "dropout": 0.1},
     "modern muon": {"model": "modern"},
-    "llama muon": {"activation": "swiglu", "qk_norm": "off", "dropout": 0.1},
+    "llama muon": {"activation": "swiglu", "qk_norm": "off", "ngrams": 1, "dropout": 0.1},
 }
 # sha256 of the state, and the last validation loss. A change here changes every user's weights:
 # it needs a new version of the arithmetic, or of the job, and a line in the changelog.

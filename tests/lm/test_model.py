@@ -33,11 +33,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "activation": "relu2",
         "tied": False,
     },
-    "several tokens": {
-        **BLOCKS["modern"],
-        "pairs": 121,
-        "triples": 50,
-    },  # one row a pair of 11 tokens; hashed of 70
+    # rows by up to four tokens: of 11 ids one row a pair, else hashed
+    "several tokens": {**BLOCKS["modern"], "ngrams": 4, "ngram_rows": 121},
     "learned rms": {**BLOCKS["modern"], "positions": "learned", "qk_norm": False, "activation": "gelu"},
 }
 GOLDEN = {

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from samebits.core.config import option
 from samebits.errors import ConfigError
+from samebits.lm.model.arch import MOST_NGRAMS
 
 __all__ = ["PRESETS", "LmConfig"]
 
@@ -16,7 +17,18 @@ PRESETS: dict[str, dict[str, int]] = {
     "tiny": {"layers": 2, "heads": 4, "dim": 64, "block": 32, "batch": 16, "steps": 200},
     "small": {"layers": 6, "heads": 6, "dim": 192, "block": 128, "batch": 32, "steps": 3000},
 }
-_POSITIVE = ("depth", "layers", "heads", "dim", "block", "batch", "shards", "muon_iterations")
+_POSITIVE = (
+    "depth",
+    "layers",
+    "heads",
+    "dim",
+    "block",
+    "batch",
+    "shards",
+    "muon_iterations",
+    "ngrams",
+    "ngram_rows",
+)
 _FROM_ZERO = (
     "steps",
     "warmup",
@@ -28,8 +40,6 @@ _FROM_ZERO = (
     "vocab_size",
     "save_every",
     "keep_every",
-    "pairs",
-    "triples",
 )
 
 
@@ -67,10 +77,10 @@ class LmConfig:
     tied: Literal["auto", "on", "off"] = option(
         "auto", help="one matrix for input and output; auto: in the classic block"
     )
-    pairs: int | None = option(None, help="rows of an embedding of the last two tokens; 0: none", metavar="N")
-    triples: int | None = option(
-        None, help="rows of an embedding of the last three tokens; 0: none", metavar="N"
+    ngrams: int | None = option(
+        None, help="embeddings of the last 2 to N tokens are added, up to 4; 1: none", metavar="N"
     )
+    ngram_rows: int = option(16384, help="most rows of each of these embeddings")
     dropout: float = option(0.0, help="share of activations dropped in training")
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")
     vocab_size: int = option(0, help="ids of a .bin file; 0 takes the largest id and one", metavar="N")
@@ -134,6 +144,8 @@ class LmConfig:
             raise ConfigError(
                 f"{asked} is torch's", hint="add --arithmetic torch (needs the extra samebits[torch])"
             )
+        if self.ngrams is not None and self.ngrams > MOST_NGRAMS:
+            raise _bad("ngrams", self.ngrams, f"use a number from 1 to {MOST_NGRAMS}")
         for name, low, high in (("dropout", 0.0, 0.9), ("val_ratio", 0.0, 0.9), ("cooldown", 0.0, 1.0)):
             value = getattr(self, name)
             if not low <= value <= high:

@@ -8,7 +8,7 @@ from typing import Any
 
 from samebits.errors import ConfigError
 from samebits.lm.config import PRESETS, LmConfig
-from samebits.lm.model.arch import BLOCKS, NGRAMS, Architecture
+from samebits.lm.model.arch import BLOCKS, Architecture
 from samebits.lockstep.problem.config import FitConfig
 
 __all__ = ["RunSettings", "resolve"]
@@ -18,7 +18,7 @@ WIDTH_STEP = 2  # the rotation turns pairs
 # Peak rates at width 128 (measured on the preset); wider models take smaller ones, by the square root.
 ADAMW_LR = {"muon": 5e-3, "adamw": 4e-3, "sgd": 0.1}
 BASE_DIM = 128
-MOST_PAIRS = 1 << 14  # rows; with more pairs than rows several share one
+NGRAMS = 3  # of the modern block
 WARMUP = {"modern": 10, "classic": 50}
 
 
@@ -106,8 +106,8 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
         if config.qk_norm == "on":
             raise ConfigError("--qk-norm needs --positions rope", hint="leave one of them out")
         choices["qk_norm"] = False
-    for name in NGRAMS:
-        choices[name] = _rows(vocab, config, name)
+    ngrams = (NGRAMS if config.model == "modern" else 1) if config.ngrams is None else config.ngrams
+    choices |= {"ngrams": ngrams, "ngram_rows": config.ngram_rows if ngrams > 1 else 0}
     return Architecture(
         vocab=vocab,
         layers=sizes["layers"],
@@ -116,13 +116,6 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
         block=sizes["block"],
         **choices,
     )
-
-
-def _rows(vocab: int, config: LmConfig, name: str) -> int:
-    """Return the rows of an embedding of several tokens: one for each pair of a small vocabulary."""
-    if (asked := getattr(config, name)) is not None:
-        return int(asked)
-    return min(vocab**2, MOST_PAIRS) if name == "pairs" and config.model == "modern" else 0
 
 
 def _fit(config: LmConfig, arch: Architecture, steps: int) -> FitConfig:

@@ -2,7 +2,7 @@
 
 GPT-2 fits the classic block: LayerNorm, learned positions, GELU, tied embedding. Its projections are stored transposed, q, k and v
 side by side, and its biases are zeros. Llama fits RMS norm, rotation and the gated SiLU without a norm of queries and keys; its
-norm weights are ones. Squared ReLU and the norm of queries and keys fit neither: ``safetensors`` writes the tensors and
+norm weights are ones. Squared ReLU, the norm of queries and keys and embeddings of several tokens fit neither: ``safetensors`` writes the tensors and
 ``load.py``, which needs torch alone.
 """
 
@@ -69,13 +69,17 @@ def _refuse(arch: Architecture, name: str, wanted: dict[str, Any]) -> None:
         raise ConfigError(
             f"{name} cannot say what this model is: {said}",
             hint="use --format safetensors, or train with "
-            + ("--model classic" if name == "gpt2" else "--activation swiglu --qk-norm off"),
+            + ("--model classic" if name == "gpt2" else "--activation swiglu --qk-norm off --ngrams 1"),
         )
 
 
 def _gpt2(model: LanguageModel) -> tuple[Arrays, dict[str, Any]]:
     arch, params = model.arch, model.params
-    _refuse(arch, "gpt2", {"norm": "layer", "positions": "learned", "activation": "gelu", "tied": True})
+    _refuse(
+        arch,
+        "gpt2",
+        {"norm": "layer", "positions": "learned", "activation": "gelu", "tied": True, "ngrams": 1},
+    )
     found: Arrays = {"transformer.wte.weight": params["wte"], "transformer.wpe.weight": params["wpe"]}
 
     def norm(name: str, ours: str) -> None:
@@ -116,7 +120,11 @@ def _gpt2(model: LanguageModel) -> tuple[Arrays, dict[str, Any]]:
 
 def _llama(model: LanguageModel) -> tuple[Arrays, dict[str, Any]]:
     arch, params = model.arch, model.params
-    _refuse(arch, "llama", {"norm": "rms", "positions": "rope", "activation": "swiglu", "qk_norm": False})
+    _refuse(
+        arch,
+        "llama",
+        {"norm": "rms", "positions": "rope", "activation": "swiglu", "qk_norm": False, "ngrams": 1},
+    )
     ones = np.ones(arch.dim, np.float32)
     # The embedding is normalised before the first block here, and Llama has no such norm: it goes into the table.
     squares = np.array([sum_squares(row) for row in params["wte"]])

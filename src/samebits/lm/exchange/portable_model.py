@@ -79,9 +79,8 @@ def forward(
     stream = functional.embedding(x, params["wte"])
     if arch["positions"] == "learned":
         stream = stream + params["wpe"][: x.shape[1]]
-    for name, length in (("pairs", 2), ("triples", 3)):
-        if arch.get(name):
-            stream = stream + ngram(x, params[name], length, arch["vocab"])
+    for length in range(2, arch.get("ngrams", 1) + 1):
+        stream = stream + ngram(x, params[f"ngram{length}"], length, arch["vocab"])
     if arch["norm"] == "rms":
         stream = norm(stream, arch, None)
     stream = drop(stream, 0)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["BLOCKS", "EPS", "LAYER_EPS", "NGRAMS", "Architecture", "Tensor"]
+__all__ = ["BLOCKS", "EPS", "LAYER_EPS", "MOST_NGRAMS", "Architecture", "Tensor"]
 
 EPS = 1e-6  # of the root mean square
 LAYER_EPS = 1e-5  # of LayerNorm, as GPT-2
+MOST_NGRAMS = 4  # tokens that a row of an embedding stands for, as arithmetic has it
 BLOCKS: dict[str, dict[str, Any]] = {
     "classic": {
         "norm": "layer",
@@ -32,7 +33,6 @@ BLOCKS: dict[str, dict[str, Any]] = {
         "zero_init": True,
     },
 }
-NGRAMS = {"pairs": 2, "triples": 3}  # tokens of a row
 Kind = Literal["matrix", "embedding", "vector"]
 
 
@@ -47,7 +47,15 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """Sizes and choices of a model; everything a file of weights needs to be used again."""
+    """Sizes and choices of a model; everything a file of weights needs to be used again.
+
+    Attributes:
+        vocab: Token ids.
+        layers, heads, dim, block: Sizes.
+        norm, positions, activation, qk_norm, tied, zero_init: Choices of the block.
+        ngrams: Rows by the last 2, 3 … tokens, up to so many, are added to the embedding; 1 adds none.
+        ngram_rows: Most rows of each of these tables; where there are more combinations of tokens, some share a row.
+    """
 
     vocab: int
     layers: int
@@ -60,13 +68,18 @@ class Architecture:
     qk_norm: bool = True
     tied: bool = False
     zero_init: bool = True
-    pairs: int = 0  # rows of an embedding of the last two tokens
-    triples: int = 0  # and of the last three
+    ngrams: int = 1
+    ngram_rows: int = 0
 
     @property
     def head_dim(self) -> int:
         """Width of one head."""
         return self.dim // self.heads
+
+    @property
+    def ngram_lengths(self) -> range:
+        """The numbers of tokens, up to ``ngrams``, whose rows are added to the embedding: none of one token alone."""
+        return range(2, self.ngrams + 1)
 
     @property
     def hidden(self) -> int:
@@ -89,9 +102,9 @@ class Architecture:
             if self.activation == "swiglu":
                 found.append(Tensor(at + "gate", (hidden, dim), "matrix"))
         found.append(Tensor("wte", (self.vocab, dim), "embedding"))
-        for name in NGRAMS:
-            if rows := getattr(self, name):
-                found.append(Tensor(name, (rows, dim), "embedding"))
+        for length in self.ngram_lengths:
+            rows = min(self.vocab**length, self.ngram_rows)
+            found.append(Tensor(f"ngram{length}", (rows, dim), "embedding"))
         if self.positions == "learned":
             found.append(Tensor("wpe", (self.block, dim), "embedding"))
         if not self.tied:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from samebits.arithmetic.ops import PANEL, Value
 from samebits.arithmetic.program import Program
 from samebits.arithmetic.tape import Tape, rotation
-from samebits.lm.model.arch import EPS, LAYER_EPS, NGRAMS, Architecture
+from samebits.lm.model.arch import EPS, LAYER_EPS, Architecture
 
 __all__ = ["record"]
 
@@ -56,9 +56,8 @@ class _Model:
     def start(self) -> Value:
         """Return the embedding of the tokens; the modern block begins with a norm."""
         x = self.tape.embed("wte", "wpe" if self.arch.positions == "learned" else "")
-        for name, length in NGRAMS.items():
-            if getattr(self.arch, name):
-                x = self.tape.ngram(x, name, length=length, vocab=self.arch.vocab)
+        for length in self.arch.ngram_lengths:
+            x = self.tape.ngram(x, f"ngram{length}", length=length, vocab=self.arch.vocab)
         if self.arch.norm == "rms":
             x = self.norm(x, "")
         return self.tape.dropout(x, self.rate) if self.rate else x

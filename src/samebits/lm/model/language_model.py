@@ -16,7 +16,7 @@ from samebits.data import checked
 from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import ArtifactCorrupt
 from samebits.lm.job import FORMAT
-from samebits.lm.model.arch import Architecture
+from samebits.lm.model.arch import MOST_NGRAMS, Architecture
 from samebits.lm.text.sampling import Draw
 from samebits.lm.text.token_text import open_token_text
 from samebits.lm.text.vocab import Vocabulary, vocabulary_from_dict
@@ -122,6 +122,11 @@ def _check_architecture(artifact: Artifact, arch: Architecture) -> None:
     fits = min(sizes) > 0 and arch.layers * arch.dim * arch.dim <= size and arch.vocab * arch.dim <= size
     fits = fits and arch.dim % arch.heads == 0 and arch.block <= MOST_BLOCK
     checked.ensure(fits, artifact.path("config.json"), f"no model has sizes {sizes}")
+    rows, ngrams = arch.ngram_rows, arch.ngrams
+    fits = ngrams == 1 or (
+        1 < ngrams <= MOST_NGRAMS and rows > 0 and min(rows, arch.vocab**2) * arch.dim <= size
+    )
+    checked.ensure(fits, artifact.path("config.json"), f"no model has {rows} rows for up to {ngrams} tokens")
     known = (arch.norm, arch.positions, arch.activation) in KNOWN
     told = f"unknown norm {arch.norm!r}, positions {arch.positions!r} or activation {arch.activation!r}"
     checked.ensure(known, artifact.path("config.json"), told)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from samebits.arithmetic import VERSION
 from samebits.arithmetic.functions import normal
 from samebits.arithmetic.selftest import check_machine
-from samebits.lm.model.arch import NGRAMS, Architecture
+from samebits.lm.model.arch import Architecture
 from samebits.lm.model.definition import record
 from samebits.lm.run_settings import RunSettings
 from samebits.lm.text.sources import TokenSource
@@ -39,7 +39,7 @@ def first_values(arch: Architecture, rng: np.random.Generator) -> dict[str, NDAr
         if tensor.kind == "vector":
             found[tensor.name] = np.ones(tensor.shape, np.float32)
             continue
-        if tensor.name in NGRAMS:
+        if tensor.name.startswith("ngram"):
             found[tensor.name] = np.zeros(tensor.shape, np.float32)
             continue
         std = INIT_STD
