@@ -78,6 +78,7 @@ def write_model(path: Path) -> str:
         "back": (DIM, 50),
         "scale": (DIM,),
         "head": (VOCAB, DIM),
+        "pairs": (90, DIM),
     }
     sizes = {name: int(np.prod(shape)) for name, shape in shapes.items()}
     flat = np.zeros((2, sum(sizes.values())), np.float32)
@@ -89,7 +90,8 @@ def write_model(path: Path) -> str:
     params["head"][3:] *= np.float32(2.0**-110)  # subnormal gradients
     turns = rotation(BLOCK + 32, DIM // 4)
     tape = Tape(params, windows=WINDOWS, block=BLOCK)
-    x = tape.dropout(tape.embed("table", "places"), 0.125)
+    x = tape.ngram(tape.embed("table", "places"), "pairs", length=2, vocab=VOCAB)
+    x = tape.dropout(x, 0.125)
     tape.segment()
     qkv = tape.heads(
         tape.product(tape.norm(x, "scale", eps=1e-5), "qkv"), heads=4, norm_eps=1e-6, turns=turns

@@ -38,6 +38,7 @@ GOLDEN = {
     "modern": "0691093caaa17224ec24ee745d5b6539",
     "classic": "f346870cd6c56f57db275cb7ed81dadf",
     "network": "1bc32c7ccca1d962fc8174a53ef82126",
+    "ngrams": "02d55d2afcfd927712aa29323ce87ab8",
 }
 POLYNOMIALS = ((3.4445, -4.775, 2.0315),) * 3
 
@@ -150,6 +151,19 @@ def _network() -> str:
     return _digest(np.array([number]), *(grads[name] for name in sorted(grads)))
 
 
+def _ngrams() -> str:
+    """Gradient and loss of an embedding of the last tokens alone: pairs with rows of their own, triples with shared ones."""
+    shapes = {"table": (13, 20), "pairs": (169, 20), "triples": (50, 20), "head": (13, 20)}
+    params = {name: numbers(*shape, salt=n) for n, (name, shape) in enumerate(shapes.items())}
+    tape = Tape(params, windows=2, block=37)
+    x = tape.ngram(tape.embed("table"), "pairs", length=2, vocab=13)
+    program = tape.finish((tape.ngram(x, "triples", length=3, vocab=13), "head"))
+    ids = (np.arange(74, dtype=np.int64) ** 2 * 7919 % 101 % 13).reshape(2, 37)
+    grads = {name: np.zeros_like(value) for name, value in params.items()}
+    loss = program.gradient(ids, (ids * 3 + 1) % 13, grads)
+    return _digest(np.array([loss]), *(grads[name] for name in sorted(grads)))
+
+
 CHECKS: dict[str, Callable[[], str]] = {
     "functions": _functions,
     "products": _products,
@@ -157,6 +171,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "modern": lambda: _model(75, 28, classic=False),
     "classic": lambda: _model(40, 24, classic=True),
     "network": _network,
+    "ngrams": _ngrams,
 }
 
 
