@@ -10,11 +10,15 @@ Part ``curves``: the plain recipe at learning rate 1e-3 and at its better one, 4
 workers, in turns of some steps each. Time counts training steps alone, without start-up and validation, on every side. The loss
 is that of all windows of the last 10 %. ``time_to_loss_vs_lr1e3`` is the plain recipe's time to 1.94 (or to its own last loss
 if it never gets there) divided by the time the preset takes; ``time_to_loss_vs_lr4e3`` the same for 1.75 at 4e-3.
+``time_to_loss_vs_version_0_1`` is what the preset of version 0.1 took to its last loss, 1.5907, over what this one takes to it. That
+version is not run again: its record has the plain recipe beside it, and took 0.936 of its time for as many steps.
 
 Part ``large``: tokens a second of 6 layers, 384 wide, with a context of 256 and a vocabulary of 8,192 (the ids are those of characters),
 batches of 16, classic block and AdamW, against the plain loop, eager.
 
-``--only speed``, ``large`` or ``curves`` measures one part and keeps the others of the last record.
+Part ``avx2``: the classic block as in ``speed`` with both sides kept to AVX2 instructions, against the plain loop, eager.
+
+``--only speed``, ``large``, ``avx2`` or ``curves`` measures one part and keeps the others of the last record.
 """
 
 from __future__ import annotations
@@ -37,11 +41,15 @@ NAME = "lm_vs_pytorch"
 TWO_RUNS = "two of lockstep 1"
 TOKENS = 32 * 64
 WARM_UP = 3  # steps of a run of ours that do not count: first touch of memory
-CLASSIC = {"model": "classic", "tensorboard": False}
+SIZES = {"layers": 4, "heads": 8, "dim": 128, "block": 64, "batch": 32}  # those of the peer
+CLASSIC = {"model": "classic", "tensorboard": False, **SIZES}
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
 LARGE = {"layers": 6, "heads": 6, "dim": 384, "block": 256, "batch": 16, "vocab_size": 8192}
 TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
 PLAIN = {"lr1e3": ["--lr", "1e-3", "--warmup", "100"], "lr4e3": ["--lr", "4e-3", "--warmup", "50"]}
 VALIDATE_EVERY = 20
+OLD_LOSS, OLD_STEPS = 1.5907, 1000  # of the preset of version 0.1
+OLD_SHARE = 133.629 / 142.707  # its time over that of the plain recipe at 1e-3, in its record
 START = (0, 0.0, math.log(65))  # every model starts at the loss of guessing
 
 
@@ -124,6 +132,23 @@ def measure_large(data: Path, rounds: int, steps: int) -> tuple[dict[str, float]
         "settings": LARGE,
     }
     return {"large_vs_eager": medians["lockstep 2"] / medians["eager"]}, about
+
+
+def measure_avx2(data: Path, rounds: int, steps: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the ratio and details of the part ``avx2``."""
+    peer = Peer("eager", [], data, env=AVX2)
+    peer.train(WARM_UP)
+    rates: dict[str, list[float]] = {"eager": [], "lockstep 2": []}
+    settings = {**CLASSIC, "steps": steps + WARM_UP, "validate_every": 0}
+    for number in range(rounds):
+        say(f"avx2: round {number + 1} of {rounds}, {steps} steps a side")
+        rates["eager"].append(steps * TOKENS / peer.train(steps))
+        rates["lockstep 2"].append(_rate(ours(data, 2, settings, env={"SAMEBITS_ISA": "avx2"})))
+    peer.close()
+    medians = {name: statistics.median(found) for name, found in rates.items()}
+    show_table(("AVX2", "tok/s"), [(name, f"{rate:,.0f}") for name, rate in medians.items()])
+    about = {"tokens_per_second": {name: [round(rate) for rate in found] for name, found in rates.items()}}
+    return {"avx2_vs_eager": medians["lockstep 2"] / medians["eager"]}, {**about, "peer_variables": AVX2}
 
 
 def _rate(run: dict[str, Any]) -> float:
@@ -245,10 +270,29 @@ def _curve_figures(
         if theirs and mine:
             ratios[f"time_to_loss_vs_{name}"] = theirs[1] / mine[1]
         details["reached"][name] = {"loss": own, "plain": theirs, "preset": mine}
+    last, seconds, _ = curves["lr1e3"][-1]
+    details["version_0_1"] = old = _against_old(curves["preset"], OLD_SHARE * OLD_STEPS * seconds / last)
+    if old["reached"]:
+        ratios["time_to_loss_vs_version_0_1"] = old["seconds"] / old["reached"][1]
+    rows.append(
+        ("preset of 0.1", f"{OLD_LOSS}", f"{old['seconds']:.1f} s (computed)", _place(old["reached"]))
+    )
     show_table(("recipe", "loss", "plain", "preset"), rows)
+    print(f"preset: loss {old['loss_by_then']:.4f} in the time of that of 0.1")
     for name, curve in curves.items():
         print(f"{name}: loss {curve[-1][2]:.4f} after {curve[-1][0]} steps, {curve[-1][1]:.1f} s of training")
     return ratios, details
+
+
+def _against_old(curve: list[tuple[int, float, float]], seconds: float) -> dict[str, Any]:
+    """Compare with the preset of version 0.1, which took so many seconds to its last loss."""
+    by_then = [loss for _, at, loss in curve if at <= seconds]
+    return {
+        "seconds": seconds,
+        "loss_by_then": by_then[-1],
+        "reached": reached(curve, OLD_LOSS),
+        "loss": OLD_LOSS,
+    }
 
 
 def _place(found: tuple[float, float] | None) -> str:
@@ -258,8 +302,8 @@ def _place(found: tuple[float, float] | None) -> str:
 def main() -> None:
     """Run the parts, merge them with what the last record has, and write it."""
     options = arguments(__doc__ or "", only="")
-    if options.only not in ("", "speed", "large", "curves"):
-        sys.exit(f"--only is {options.only!r}; use speed, large or curves")
+    if options.only not in ("", "speed", "large", "avx2", "curves"):
+        sys.exit(f"--only is {options.only!r}; use speed, large, avx2 or curves")
     data = shared_data() / "tinyshakespeare.txt"
     BENCH.mkdir(exist_ok=True)
     ratios: dict[str, float] = {}
@@ -275,6 +319,9 @@ def main() -> None:
     if options.only in ("", "large"):
         found, about = measure_large(data, *((1, 2) if options.quick else (options.rounds, 6)))
         ratios, details = {**ratios, **found}, {**details, "large": {**about, "measured": today()}}
+    if options.only in ("", "avx2"):
+        found, about = measure_avx2(data, *((1, 8) if options.quick else (options.rounds, 20)))
+        ratios, details = {**ratios, **found}, {**details, "avx2": {**about, "measured": today()}}
     if options.only in ("", "curves"):
         found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
         ratios, details = {**ratios, **found}, {**details, "curves": {**about, "measured": today()}}
