@@ -13,8 +13,8 @@ __all__ = ["PRESETS", "LmConfig"]
 
 # shakespeare-char is the size people compare on; tiny is for trying things out; small is an evening on a laptop.
 PRESETS: dict[str, dict[str, int]] = {
-    "shakespeare-char": {"layers": 4, "heads": 8, "dim": 128, "block": 64, "batch": 32, "steps": 1000},
-    "tiny": {"layers": 2, "heads": 4, "dim": 64, "block": 32, "batch": 16, "steps": 200},
+    "shakespeare-char": {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 32, "steps": 1000},
+    "tiny": {"layers": 2, "heads": 2, "dim": 64, "block": 32, "batch": 16, "steps": 200},
     "small": {"layers": 6, "heads": 6, "dim": 192, "block": 128, "batch": 32, "steps": 3000},
 }
 _POSITIVE = (
@@ -80,7 +80,7 @@ class LmConfig:
     ngrams: int | None = option(
         None, help="embeddings of the last 2 to N tokens are added, up to 4; 1: none", metavar="N"
     )
-    ngram_rows: int = option(16384, help="most rows of each of these embeddings")
+    ngram_rows: int = option(8192, help="most rows of each of these embeddings")
     dropout: float = option(0.0, help="share of activations dropped in training")
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")
     vocab_size: int = option(0, help="ids of a .bin file; 0 takes the largest id and one", metavar="N")

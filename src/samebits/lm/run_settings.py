@@ -18,7 +18,7 @@ WIDTH_STEP = 2  # the rotation turns pairs
 # Peak rates at width 128 (measured on the preset); wider models take smaller ones, by the square root.
 ADAMW_LR = {"muon": 5e-3, "adamw": 4e-3, "sgd": 0.1}
 BASE_DIM = 128
-NGRAMS = 3  # of the modern block
+NGRAMS = 4  # of the modern block
 WARMUP = {"modern": 10, "classic": 50}
 
 
@@ -80,7 +80,7 @@ def _sizes(config: LmConfig) -> dict[str, int]:
     sizes = dict(PRESETS[config.preset])
     if config.depth is not None:
         dim = WIDTH_PER_LAYER * config.depth
-        sizes |= {"layers": config.depth, "dim": dim, "heads": dim // (16 if dim <= BASE_DIM else 32)}
+        sizes |= {"layers": config.depth, "dim": dim, "heads": max(1, dim // 32)}
     return sizes | {
         name: value
         for name in ("layers", "heads", "dim", "block")
