@@ -37,8 +37,8 @@ GOLDEN = {
         "0x1.481fd5f3d0fd0p+1",
     ),
     "modern muon": (
-        "b940c908c4a13eadf616b0a7e3a36e43a4370173b135ee572e931fbd73c37f19",
-        "0x1.f18065fdb723bp+0",
+        "fde7e4cd23f0087d715db298b33e6fe2c6907011ce45a3d1c97e8aa31e5057d3",
+        "0x1.6f83bff5c1222p+0",
     ),
     "llama muon": (
         "fad452075162dc2b6ba428da574e22d6fc50097ae506a44a30334f48b17b1c7c",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from samebits.lm.text.sampling import Draw
 
 
 def model(block: str) -> tuple[Architecture, dict[str, NDArray[np.float32]]]:
-    rows = {"ngrams": 3, "ngram_rows": 169} if block == "modern" else {}
+    rows: dict[str, Any] = {"ngrams": 3, "ngram_rows": 169} if block == "modern" else {}
     arch = Architecture(vocab=13, layers=2, heads=2, dim=16, block=12, **BLOCKS[block], **rows)
     rng = np.random.Generator(np.random.Philox(key=1))
     return arch, {t.name: (rng.standard_normal(t.shape) * 0.5).astype(np.float32) for t in arch.tensors()}

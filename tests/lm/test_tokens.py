@@ -175,7 +175,7 @@ def test_lengths_are_checked_for_what_is_needed() -> None:
 
 def test_the_dial_sets_layers_width_and_heads_and_flags_win_over_it() -> None:
     arch = resolve(LmConfig(depth=4), 65).arch
-    assert (arch.layers, arch.dim, arch.heads) == (4, 128, 8)
+    assert (arch.layers, arch.dim, arch.heads) == (4, 128, 4)
     arch = resolve(LmConfig(depth=6, heads=12), 65).arch
     assert (arch.layers, arch.dim, arch.heads) == (6, 192, 12)
 
@@ -185,13 +185,13 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
     arch = recipe.arch
     assert (arch.layers, arch.heads, arch.dim, arch.block, recipe.batch, recipe.fit.steps) == (
         4,
-        8,
+        4,
         128,
         64,
         32,
         1000,
     )
-    assert arch.num_parameters == 803_072
+    assert arch.num_parameters == 803_072 + (65**2 + 2 * 8192) * 128  # and rows by 2, 3 and 4 tokens
     assert resolve(LmConfig(model="classic"), 65).arch.num_parameters == 804_096
 
 
@@ -212,7 +212,16 @@ def test_settings_that_do_not_fit_together_are_refused_with_their_numbers(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("layers", 0), ("steps", -1), ("dropout", 0.95), ("val_ratio", -0.1), ("shards", 0)]
+    ("name", "value"),
+    [
+        ("layers", 0),
+        ("ngrams", 5),
+        ("ngram_rows", 0),
+        ("steps", -1),
+        ("dropout", 0.95),
+        ("val_ratio", -0.1),
+        ("shards", 0),
+    ],
 )
 def test_values_out_of_range_are_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is {value}"):

@@ -80,7 +80,7 @@ def _sizes(config: LmConfig) -> dict[str, int]:
     sizes = dict(PRESETS[config.preset])
     if config.depth is not None:
         dim = WIDTH_PER_LAYER * config.depth
-        sizes |= {"layers": config.depth, "dim": dim, "heads": max(1, dim // 32)}
+        sizes |= {"layers": config.depth, "dim": dim, "heads": config.depth}
     return sizes | {
         name: value
         for name in ("layers", "heads", "dim", "block")
