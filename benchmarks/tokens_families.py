@@ -101,8 +101,18 @@ def _sentencepiece_models(texts: Sequence[str], vocab_size: int) -> Iterator[Fam
     for title, library, settings in (
         (".model, bpe like Llama 2", "gigatoken", {"model_type": "bpe", "byte_fallback": True, **plain}),
         (".model, bpe with nmt_nfkc", "gigatoken", {"model_type": "bpe", "byte_fallback": True}),
-        (".model, unigram like T5", "remembered words", {"model_type": "unigram"}),
-        (".model, unigram, bytes", "remembered words", {"model_type": "unigram", "byte_fallback": True}),
+        (".model, unigram like T5", "viterbi", {"model_type": "unigram"}),
+        (".model, unigram, bytes", "viterbi", {"model_type": "unigram", "byte_fallback": True}),
+        (
+            ".model, unigram, own symbols",
+            "viterbi",
+            {"model_type": "unigram", "user_defined_symbols": ["<mask>", "th"]},
+        ),
+        (
+            ".model, unigram across words",
+            "viterbi",
+            {"model_type": "unigram", "split_by_whitespace": False, **plain},
+        ),
     ):
         out = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from samebits.errors import MissingExtra
-from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, remembered_words
+from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, remembered_words, viterbi_encoder
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens, column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
@@ -32,11 +32,13 @@ class EncoderEntry(NamedTuple):
         package: The distribution whose version a probe depends on.
         why_not: Takes the parsed file; says why it is not on the list, or nothing.
         make: Makes the encoder.
+        defines: Whether it is what defines the ids of the files it takes, so that there is nothing to probe.
     """
 
     package: str
     why_not: Callable[[dict[str, Any], SpecialTokens], str]
     make: Callable[[bytes, SpecialTokens], Encoder]
+    defines: bool = False
 
 
 ENCODERS: dict[str, EncoderEntry] = {
@@ -45,7 +47,10 @@ ENCODERS: dict[str, EncoderEntry] = {
     "remembered words": EncoderEntry(
         "samebits", remembered_words.why_not, remembered_words.RememberingEncoder
     ),
-    REFERENCE: EncoderEntry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder),
+    "viterbi": EncoderEntry(
+        "samebits", viterbi_encoder.why_not, viterbi_encoder.ViterbiEncoder, defines=True
+    ),
+    REFERENCE: EncoderEntry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder, defines=True),
 }
 
 
@@ -73,6 +78,8 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> E
                 return EncoderChoice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
             parsed = parsed or msgspec.json.decode(document)
             reason = entry.why_not(parsed, special_tokens)
+            if not reason and entry.defines:
+                return EncoderChoice(name, _why_this(name, reasons))
             if not reason:
                 choice = _probed(name, document, special_tokens)
                 if choice.live is not None:
@@ -82,13 +89,18 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> E
         except (ImportError, MissingExtra, RuntimeError, ValueError) as error:
             reason = f"cannot be used ({error})"
         reasons.append(f"{name}: {reason}")
-    return EncoderChoice(REFERENCE, f"{REFERENCE}: not " + "; not ".join(reasons[:-1] or reasons))
+    raise RuntimeError("the last encoder takes every file")
+
+
+def _why_this(name: str, reasons: list[str]) -> str:
+    """Say why an encoder that defines ids does the work."""
+    return (
+        f"{name}: not " + "; not ".join(reasons) if name == REFERENCE else f"{name}: as sentencepiece does it"
+    )
 
 
 def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> EncoderChoice:
     """Compare an encoder with the reference; without a live object when they differ."""
-    if name == REFERENCE:
-        return EncoderChoice(name, "")
     texts = column_of(probe_texts(tokens=_special_texts(document) if special_tokens == "ids" else ()))
     encoder = make_encoder(name, document, special_tokens)
     ours = encoder.encode_texts(texts)

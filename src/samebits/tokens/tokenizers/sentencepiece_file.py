@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.pieces import normalize_pieces
+from samebits.tokens.encoders.viterbi_encoder import SIGN
 
 __all__ = [
     "PieceNormalizer",
@@ -39,7 +40,6 @@ __all__ = [
 SPACE = "\u2581"  # what stands for a space in a piece
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 UNIGRAM, BPE = 1, 2
-SIGN = r"(?#sentencepiece)(?!)"  # matches nothing: says that a file was made here
 FIRST_FIELD = 0x0A  # the tag of a piece, with which every such file begins
 
 
@@ -211,17 +211,20 @@ def piece_normalizer(document: bytes) -> PieceNormalizer | None:
 def without_normalizer(document: bytes) -> bytes:
     """Return such a file for an encoder that gets texts which are normalized already.
 
-    Unigram would find control pieces that are written out in a text; SentencePiece never does, so they are hidden.
+    Unigram would find control pieces that are written out in a text; SentencePiece never does, so they are hidden. The step
+    that matches nothing stays and says whose arithmetic is wanted.
     """
     parsed = msgspec.json.decode(document)
+    normalizer = None
     if parsed["model"]["type"] == "Unigram":
+        normalizer = _replace({"Regex": SIGN}, "")
         special = {token["id"] for token in parsed["added_tokens"] if token["special"]}
         pieces = parsed["model"]["vocab"]
         parsed["model"]["vocab"] = [
             [_hidden(piece) if i in special else piece, score] for i, (piece, score) in enumerate(pieces)
         ]
         parsed["added_tokens"] = [token for token in parsed["added_tokens"] if not token["special"]]
-    return msgspec.json.encode({**parsed, "normalizer": None})
+    return msgspec.json.encode({**parsed, "normalizer": normalizer})
 
 
 def _hidden(piece: str) -> str:

@@ -1,0 +1,251 @@
+"""Unigram: the best way to cut a text into pieces, with the arithmetic of ``sentencepiece``.
+
+The score of a way is the sum of its pieces' scores from the beginning of the text, a 32-bit float; a candidate must be better
+than what was found before. So which of two nearly equal ways wins depends on everything before them: texts are never cut,
+and the order of additions is that of the library. Where a sum has grown beyond 100,000, counting begins anew there.
+
+Pieces lie in a double array: the child of cell ``i`` for byte ``b`` is cell ``base[i] + b`` if that one names ``i`` as its parent.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+import numpy as np
+
+from samebits.kernels.tokens.chars import check_rows
+
+cdef float RESET = 100000.0
+
+
+cdef struct Cell:
+    int32_t base
+    int32_t parent  # the parent's number + 1; 0 for an empty cell
+    int32_t piece  # -1 where no piece ends
+    float score
+
+
+cdef struct Best:
+    # The best way that ends here.
+    float score
+    int32_t start  # where its last piece begins; -1 for no way yet
+    int32_t piece
+
+
+cdef inline int64_t char_size(uint8_t lead) noexcept nogil:
+    if lead < 0xC0:
+        return 1
+    return 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+cdef class PieceTrie:
+    """The pieces of one model; read by any number of threads."""
+
+    cdef Cell* cells
+    cdef int64_t num_cells
+    cdef int64_t first_free
+
+    def __cinit__(
+        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const float[::1] scores
+    ):
+        """Build the trie; pieces are sorted by their bytes, distinct, and none is empty."""
+        cdef int64_t i, n = ids.shape[0]
+        if offsets.shape[0] != n + 1 or scores.shape[0] != n:
+            raise ValueError(f"{n} ids, {offsets.shape[0]} offsets, {scores.shape[0]} scores")
+        check_rows(pieces.shape[0], offsets[:n], offsets[1:])
+        for i in range(n):
+            if offsets[i] == offsets[i + 1]:
+                raise ValueError(f"piece {i} is empty")
+        self.first_free = 1
+        if self.grow(1 << 12) != 0:
+            raise MemoryError
+        self.cells[0].parent = -1  # the root is no child, not even its own
+        self.fill(pieces, offsets, ids, scores)
+
+    def __dealloc__(self):
+        free(self.cells)
+
+    cdef int grow(self, int64_t size) noexcept nogil:
+        """Have at least ``size`` cells; -1 when memory is short."""
+        cdef int64_t i
+        cdef void* more
+        if size <= self.num_cells:
+            return 0
+        size = max(size, 2 * self.num_cells)
+        more = realloc(self.cells, size * sizeof(Cell))
+        if more == NULL:
+            return -1
+        self.cells = <Cell*>more
+        for i in range(self.num_cells, size):
+            self.cells[i] = Cell(0, 0, -1, 0.0)
+        self.num_cells = size
+        return 0
+
+    cdef int64_t place(self, const uint8_t* labels, int num_labels) noexcept nogil:
+        """Where children with these bytes fit; -1 when memory is short."""
+        cdef int64_t base, at = self.first_free
+        cdef int k
+        while True:
+            if self.grow(at + 512) != 0:
+                return -1
+            if self.cells[at].parent == 0 and at >= labels[0]:
+                base = at - labels[0]
+                k = 1
+                while k < num_labels and self.cells[base + labels[k]].parent == 0:
+                    k += 1
+                if k == num_labels:
+                    break
+            at += 1
+        while self.cells[self.first_free].parent:
+            self.first_free += 1
+        return base
+
+    cdef fill(
+        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const float[::1] scores
+    ):
+        """Place the children of every node, parents first."""
+        cdef int64_t low, high, depth, node, i, base
+        cdef uint8_t labels[256]
+        cdef int num_labels
+        waiting = [(0, ids.shape[0], 0, 0)]
+        for low, high, depth, node in waiting:
+            if low < high and offsets[low] + depth == offsets[low + 1]:
+                self.cells[node].piece, self.cells[node].score = ids[low], scores[low]
+                low += 1
+            if low == high:
+                continue
+            num_labels = 0
+            for i in range(low, high):
+                if offsets[i] + depth >= offsets[i + 1]:
+                    raise ValueError(f"piece {i} is not in order")
+                if num_labels == 0 or labels[num_labels - 1] != pieces[offsets[i] + depth]:
+                    if num_labels and labels[num_labels - 1] > pieces[offsets[i] + depth]:
+                        raise ValueError(f"piece {i} is not in order")
+                    labels[num_labels] = pieces[offsets[i] + depth]
+                    num_labels += 1
+            base = self.place(labels, num_labels)
+            if base < 0:
+                raise MemoryError
+            self.cells[node].base = <int32_t>base
+            for i in range(num_labels):
+                self.cells[base + labels[i]].parent = <int32_t>(node + 1)
+            i = low
+            while i < high:
+                low = i
+                while i < high and pieces[offsets[i] + depth] == pieces[offsets[low] + depth]:
+                    i += 1
+                waiting.append((low, i, depth + 1, base + pieces[offsets[low] + depth]))
+
+    cdef void search(
+        self, const uint8_t* text, int64_t size, Best* best, int32_t unknown, float unknown_score
+    ) noexcept nogil:
+        """Find the best way to every place."""
+        cdef int64_t begin = 0, at, length, i, reached = 0
+        cdef float here
+        cdef float candidate
+        cdef bint has_single
+        cdef Cell* cell
+        cdef int64_t node, child
+        while begin < size:
+            here, has_single = best[begin].score, False
+            if here < -RESET or here > RESET:
+                for i in range(begin, reached + 1):
+                    if i == begin or best[i].start >= 0:
+                        best[i].score -= here
+                here = 0
+            length = min(char_size(text[begin]), size - begin)
+            node, at = 0, begin
+            while at < size:
+                child = self.cells[node].base + text[at]
+                if child >= self.num_cells or self.cells[child].parent != node + 1:
+                    break
+                node, at = child, at + 1
+                cell = &self.cells[node]
+                if cell.piece < 0:
+                    continue
+                reached = max(reached, at)
+                candidate = cell.score + here
+                if best[at].start < 0 or candidate > best[at].score:
+                    best[at] = Best(candidate, <int32_t>begin, cell.piece)
+                if at - begin == length:
+                    has_single = True
+            if not has_single:
+                at = begin + length
+                reached = max(reached, at)
+                here = here + unknown_score
+                if best[at].start < 0 or here > best[at].score:
+                    best[at] = Best(here, <int32_t>begin, unknown)
+            begin += length
+
+    def encode(
+        self,
+        const uint8_t[::1] buffer,
+        const int64_t[::1] starts,
+        const int64_t[::1] stops,
+        int32_t unknown,
+        float unknown_score,
+        const int32_t[::1] byte_ids,
+    ):
+        """Ids of every row: (ids, offsets).
+
+        Args:
+            unknown: Id of what no piece covers; neighbours become one, or bytes.
+            unknown_score: Score of a character that no piece covers.
+            byte_ids: The ids of the 256 bytes that an unknown character becomes; empty for none.
+        """
+        cdef int64_t r, n = starts.shape[0], size, longest = 0, total = 0, room
+        cdef Best* best = NULL
+        room = check_rows(buffer.shape[0], starts, stops)
+        for r in range(n):
+            longest = max(longest, stops[r] - starts[r])
+        if longest >= 0x7FFFFFFF or (byte_ids.shape[0] != 256 and byte_ids.shape[0] != 0):
+            raise ValueError(f"a row of {longest} bytes, {byte_ids.shape[0]} ids of bytes")
+        flat = np.empty(room, np.uint32)
+        ends = np.zeros(n + 1, np.int64)
+        cdef uint32_t[::1] out = flat
+        cdef int64_t[::1] offsets = ends
+        best = <Best*>calloc(longest + 1, sizeof(Best))
+        if best == NULL:
+            raise MemoryError
+        with nogil:
+            for r in range(n):
+                size = stops[r] - starts[r]
+                if size:
+                    memset(best, 0xFF, (size + 1) * sizeof(Best))  # start is -1 everywhere
+                    best[0] = Best(0.0, 0, -1)
+                    self.search(&buffer[starts[r]], size, best, unknown, unknown_score)
+                    total += write_ids(
+                        &buffer[starts[r]], size, best, unknown,
+                        &byte_ids[0] if byte_ids.shape[0] else NULL, &out[total],
+                    )
+                offsets[r + 1] = total
+        free(best)
+        return flat[:total], ends
+
+
+cdef int64_t write_ids(
+    const uint8_t* text, int64_t size, Best* best, int32_t unknown, const int32_t* byte_ids, uint32_t* out
+) noexcept nogil:
+    """Write the ids of the best way from its end; returns how many."""
+    cdef int64_t at = size, k, i = 0, j
+    cdef bint was_unknown = False
+    cdef uint32_t swap
+    while at > 0:
+        if best[at].piece != unknown:
+            out[i] = best[at].piece
+            i += 1
+        elif byte_ids != NULL:
+            for k in range(at - 1, best[at].start - 1, -1):
+                out[i] = byte_ids[text[k]]
+                i += 1
+        elif not was_unknown:
+            out[i] = unknown
+            i += 1
+        was_unknown = best[at].piece == unknown
+        at = best[at].start
+    j = i - 1
+    for k in range(i // 2):
+        swap = out[k]
+        out[k] = out[j - k]
+        out[j - k] = swap
+    return i
