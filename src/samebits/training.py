@@ -6,8 +6,9 @@ This is the front door of ``samebits.lockstep``, as ``api`` is that of jobs: the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from samebits.lockstep.logs.told import TrainingTold
 from samebits.lockstep.parent.events import FitEvent, FitObserver, ignore
 from samebits.lockstep.parent.train import FitResult, train
 from samebits.lockstep.problem.config import Every, FitConfig
-from samebits.lockstep.problem.objective import BatchSource, Objective
+from samebits.lockstep.problem.given import as_batches, as_objective, validated
+from samebits.lockstep.problem.objective import Objective
 from samebits.machine.cores import choose_workers
 from samebits.machine.ranks import Ranks, ranks_for
 from samebits.progress.notebook import Show, showing
@@ -29,10 +31,13 @@ __all__ = ["fit"]
 
 
 def fit(
-    objective: Objective,
-    data: BatchSource | None = None,
+    objective: Any,
+    data: Any = None,
     *,
     steps: int,
+    loss: Callable[..., Any] | None = None,
+    batch: int | None = None,
+    validation: Sequence[Any] | None = None,
     checkpoint: str | Path | None = None,
     every: Every | Mapping[str, float] | None = None,
     options: RunOptions | None = None,
@@ -45,15 +50,16 @@ def fit(
     """Train an objective; the result depends on objective, data and settings, never on the workers.
 
     Args:
-        objective: A TorchObjective, a FunctionObjective or a class of your own (``samebits.lockstep.problem.objective``).
-        data: Batches for a ready-made objective, e.g. ``ArrayBatches``.
+        objective: A model (``samebits.arithmetic.network``), a torch module with ``loss=``, or an objective of ``samebits.lockstep``.
+        data: Arrays (one, a tuple or a dict of them), a torch ``DataLoader``, or a source of batches such as ``ArrayBatches``.
         steps: Updates to make.
+        loss: For a torch module: torch's own of (outputs, targets), or a function of (module, batch).
+        batch: Rows of one step, for arrays; 64 if not given.
+        validation: Batches whose mean loss is the validation loss.
         checkpoint: Folder for exact checkpoints; the same call continues from the newest of them.
-        every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``. Every minute unless ``seconds`` says otherwise
-            (0: never), and every ``steps`` steps as well.
-        options: Of RunOptions, ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here.
-            Under torchrun every rank is one worker and all of them return the same result; ``executor="lockstep"`` starts
-            workers on this machine instead.
+        every: When to save them, e.g. ``{"steps": 200, "seconds": 300}``; without it, every minute (``"seconds": 0``: never).
+        options: ``workers``, ``resume``, ``retries``, ``stall_timeout`` and ``pin_cores`` have a meaning here. Under torchrun every
+            rank is one worker and all return the same result; ``executor="lockstep"`` starts workers on this machine instead.
         observer: Told of every step, validation and checkpoint (``samebits.lockstep.parent.events``); by rank 0 alone.
         progress: Show progress: True, False, or "auto" for notebooks only.
         allow_environment_change: Continue also where CPU or libraries differ; marks the result ``exact=False``.
@@ -65,23 +71,24 @@ def fit(
     """
     options = options or RunOptions()
     config = _config(steps, settings)
-    if data is not None:
-        objective = _with_data(objective, data)
+    objective = _with_data(validated(as_objective(objective, loss), validation), data, batch, config)
     ranks = ranks_for(options.executor, options.num_workers())
     folder = Path(checkpoint) if checkpoint is not None else None
     if ranks is not None and not ranks.writes:
         folder, observer, stop = None, ignore, None
     place = _place(options, config, ranks, folder)
+    when = every if isinstance(every, Every) or every is None else _every(every)
     with _locked(folder), _shown(observer, progress, ranks) as told:
-        return train(
+        found = train(
             objective,
             config,
             place=place,
-            every=every if isinstance(every, Every) or every is None else _every(every),
+            every=when,
             observer=told,
             allow_environment_change=allow_environment_change,
             stop=stop,
         )
+    return replace(found, module=objective.trained(found.params)) if hasattr(objective, "trained") else found
 
 
 def _place(options: RunOptions, config: FitConfig, ranks: Ranks | None, folder: Path | None) -> Place:
@@ -133,12 +140,15 @@ def _every(given: Mapping[str, float]) -> Every:
     return Every(**{name: whole[name](value) for name, value in given.items()})
 
 
-def _with_data(objective: Any, data: BatchSource) -> Objective:
+def _with_data(objective: Any, data: Any, batch: int | None, config: FitConfig) -> Objective:
+    if data is None:
+        return objective  # type: ignore[no-any-return]  # it was checked
     if not hasattr(objective, "with_data"):
         raise ConfigError(
             f"{type(objective).__name__} takes no data", hint="an objective of your own holds its data itself"
         )
-    found: Objective = objective.with_data(data)
+    batches = as_batches(data, batch=batch, shards=config.shards, seed=config.seed)
+    found: Objective = objective.with_data(batches)
     return found
 
 

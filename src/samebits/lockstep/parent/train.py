@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,7 @@ class FitResult:
         fingerprint: What the bits depend on besides the settings: the version of the arithmetic; CPU and libraries too for an
             objective that is not portable.
         memory: Bytes by what: ``shared`` for the mapping, ``largest_worker`` for the peak of one worker.
+        module: The trained torch module, where ``samebits.fit`` was given one; ready to predict.
     """
 
     params: Mapping[str, Floats]
@@ -65,6 +67,7 @@ class FitResult:
     compute: str = ""
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     memory: Mapping[str, int] = field(default_factory=dict)
+    module: Any = None
 
     def __repr__(self) -> str:
         """Say how far it came; tensors and history are attributes."""

@@ -147,6 +147,15 @@ class TorchObjective:
                 )
         self._checked = True
 
+    def trained(self, params: Mapping[str, Floats]) -> Any:
+        """Return a module of its own with these values, ready to predict."""
+        torch = import_torch()
+        module = self._make(0)
+        with torch.no_grad():
+            for name, parameter in _trainable(module).items():
+                parameter.copy_(torch.from_numpy(np.array(params[name])))
+        return module.eval()
+
     def num_validation_shards(self) -> int:
         """Return the number of validation batches."""
         return len(self.validation)
