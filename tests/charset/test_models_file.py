@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import struct
 from pathlib import Path
@@ -114,6 +115,12 @@ def test_costs_may_hold_anything_without_a_crash(tmp_path: Path) -> None:
     evidence = CharacterEvidence(open_model(forged(header, payload, tmp_path / "m.bin"), check_digest=False))
     for size in (1, 2, 40, 3000, 20_000):
         detect_with(evidence, rng.integers(0, 256, size, np.uint8).tobytes())
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.bin")
+    with pytest.raises(InputError, match="is not a file"):
+        open_model(tmp_path / "m.bin")
 
 
 def test_a_missing_file_is_an_input_error(tmp_path: Path) -> None:

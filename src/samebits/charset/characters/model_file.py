@@ -83,6 +83,8 @@ def open_model(path: str | Path, *, check_digest: bool = True) -> CharacterModel
         InputError: There is no such file, or it cannot be read.
         ArtifactCorrupt: The file is not what its header says.
     """
+    if Path(path).exists() and not Path(path).is_file():  # a pipe would be waited for
+        raise InputError("is not a file", path=str(path))
     try:
         with Path(path).open("rb") as file:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
