@@ -77,6 +77,11 @@ class Paused:
     task: Task
     pause: float
 
+    @property
+    def part_type(self) -> type[Any] | None:
+        """What the task says of its parts."""
+        return getattr(self.task, "part_type", None)
+
     def __call__(self, shard: Shard, state: Any, /) -> Any:
         time.sleep(self.pause)
         return self.task(shard, state)
