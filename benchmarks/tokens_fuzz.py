@@ -2,7 +2,8 @@
 
 Run it before a new version of a library is allowed: ``python -m benchmarks.tokens_fuzz``. A configuration that
 differs on one string does not belong on the allow-list of its encoder. ``tokenizers`` defines the ids of a ``tokenizer.json``,
-``sentencepiece`` those of a ``.model``, ``tiktoken`` those of a ``.tiktoken``.
+``sentencepiece`` those of a ``.model``, ``tiktoken`` those of a ``.tiktoken``. gigatoken knows a newer Unicode than ``tokenizers``, so each
+pattern it cuts by is tried with every code point too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ cap_threads()
 
 from benchmarks.tokens_data import text_jsonl  # noqa: E402  # after the caps
 from benchmarks.tokens_families import Family, byte_level_variants, families, train_byte_level  # noqa: E402
+from samebits.tokens.encoders import gigatoken_encoder  # noqa: E402
 from samebits.tokens.encoders.interface import column_of  # noqa: E402
 from samebits.tokens.encoders.probe import probe_texts  # noqa: E402
 from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer  # noqa: E402
@@ -31,6 +33,7 @@ RECORD = Path(__file__).resolve().parent / "records" / "tokens_fuzz.json"
 LIBRARIES = ("tokenizers", "fastokens", "gigatoken", "sentencepiece", "tiktoken")
 TRAINING_TEXTS = 400
 SLOW_BATCH = 2000
+PATTERN_TITLES = [f"bytes, none x {name}" for name in gigatoken_encoder.ALLOWED_PRE_TOKENIZERS]
 
 
 def num_differences(tokenizer: FileTokenizer, family: Family, texts: list[str]) -> int:
@@ -42,6 +45,12 @@ def num_differences(tokenizer: FileTokenizer, family: Family, texts: list[str]) 
         ours = [ids[a:b].tolist() for a, b in pairwise(offsets)]
         differences += sum(a != b for a, b in zip(ours, family.reference(batch), strict=True))
     return differences
+
+
+def every_character() -> list[str]:
+    """Return a text for every code point: among letters, digits and signs, before an ending, twice, and at line ends."""
+    codes = (code for code in range(0x110000) if not 0xD800 <= code < 0xE000)
+    return [f"a{c}b 1{c}2 {c}{c}'s!{c}\n{c} A{c}" for c in map(chr, codes)]
 
 
 def all_families(texts: list[str]) -> Iterator[Family]:
@@ -66,6 +75,7 @@ def main() -> int:
         real = [json.loads(line)["text"] for line in path.read_bytes().splitlines()]
     texts = probe_texts(count, seed=6)
     rows: dict[str, list[int]] = {}
+    characters: dict[str, int] = {}
     encoders: dict[str, str] = {}
     for family in all_families(real[:: max(1, len(real) // TRAINING_TEXTS)]):
         if asked.only not in family.title:
@@ -79,7 +89,10 @@ def main() -> int:
             f"{family.title:50s} {tokenizer.library:16s} {fuzzed} of {len(texts)} fuzzed, {found} of {len(real)} real",
             flush=True,
         )
-    equal = not any(sum(pair) for pair in rows.values())
+        if tokenizer.library == "gigatoken" and family.title in PATTERN_TITLES and not asked.quick:
+            characters[family.title] = num_differences(tokenizer, family, every_character())
+            print(f"{family.title:50s} {characters[family.title]} of 1,112,064 characters", flush=True)
+    equal = not any(sum(pair) for pair in rows.values()) and not any(characters.values())
     record = {
         "name": "tokens_fuzz",
         "equal": equal,
@@ -88,6 +101,7 @@ def main() -> int:
         "versions": {name: metadata.version(name) for name in LIBRARIES},
         "encoders": encoders,
         "differences": rows,
+        "differences_by_character": characters,
         "ratios": {},
         "record": "benchmarks/records/tokens_fuzz.json",
     }

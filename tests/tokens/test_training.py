@@ -14,7 +14,7 @@ import pytest
 from samebits import tokens
 from samebits.core.options import RunOptions
 from samebits.core.seeds import rng_for
-from samebits.errors import ConfigError
+from samebits.errors import ConfigError, SamebitsError
 from samebits.kernels.tokens.merges import learn_merges
 from samebits.kernels.tokens.pretokens import PretokenCounts
 from samebits.tokens.encoders.interface import column_of
@@ -162,6 +162,25 @@ def test_a_vocabulary_smaller_than_the_alphabet_is_refused(tmp_path: Path) -> No
         tokens.train_tokenizer(path, output=tmp_path / "out", kind="unigram", vocab_size=150)
     with pytest.raises(ConfigError, match="--vocab-size is 50"):
         tokens.train_tokenizer(path, output=tmp_path / "other", kind="wordpiece", vocab_size=50)
+
+
+def test_a_column_that_no_row_has_is_named(tmp_path: Path) -> None:
+    """The bad rows are the reason that there is no text."""
+    path = tmp_path / "text.jsonl"
+    path.write_text(json.dumps({"text": "one"}) + "\n")
+    for kind in ("bpe", "word"):
+        with pytest.raises(SamebitsError, match="txt"):
+            tokens.train_tokenizer(path, output=tmp_path / kind, kind=kind, columns=("txt",), vocab_size=300)
+
+
+def test_a_small_vocabulary_of_word_pieces_holds_what_it_may(tmp_path: Path) -> None:
+    """Characters of many scripts take at most half of it."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(prose()))
+    made = tokens.train_tokenizer(path, output=tmp_path / "out", kind="wordpiece", vocab_size=400)
+    vocabulary = json.loads(made.read_bytes())["model"]["vocab"]
+    assert len(vocabulary) == 400
+    assert sum(len(token.removeprefix("##")) == 1 for token in vocabulary) <= 200
 
 
 def naive_word_pieces(words: Counter[str], num_merges: int) -> list[str]:

@@ -33,7 +33,6 @@ from samebits.tokens.layouts.packed import PackedWriter
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.tokenizers.vocab import Tokenizer
-from samebits.tokens.training.learn import learn_tokenizer
 from samebits.tokens.training.settings import LearnSettings
 
 __all__ = ["build"]
@@ -80,6 +79,8 @@ def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
     if kind not in LEARNED:
         memory = config.memory_mb * 1_000_000 * engine.tasks_in_memory
         return open_tokenizer(config.tokenizer, memory_bytes=memory, special_tokens=special_tokens)
+    from samebits.tokens.training.learn import learn_tokenizer  # most builds learn nothing
+
     columns = config.parsed_template().columns
     settings = LearnSettings(
         kind,  # type: ignore[arg-type]  # one of LEARNED

@@ -20,7 +20,7 @@ from samebits.tokens.encode import EncodeState, encode_block, piece_codes
 from samebits.tokens.layouts.interface import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
-from samebits.tokens.training.pretokens import COMPRESSED_FACTOR
+from samebits.tokens.training.settings import COMPRESSED_FACTOR
 
 __all__ = ["SizeEstimate", "estimate"]
 

@@ -131,6 +131,8 @@ def learn_tokenizer(
         (key for key, n in counts.items() if n >= settings.min_count), key=lambda k: (-counts[k], k)
     )
     if not keys:
+        if out is not None:
+            out.bad_rows.check()
         raise InputError("no text to learn from", path=", ".join(plan.source_names[:3]))
     entries = tuple(key.decode() for key in keys[: settings.vocab_size - FIRST_ID])
     return CharTokenizer(entries) if settings.kind == "char" else WordTokenizer(entries)

@@ -22,11 +22,9 @@ from samebits.errors import InputError
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.pretokens import PretokenCounts
 from samebits.tokens.training.character_classes import character_classes
-from samebits.tokens.training.settings import LearnSettings
+from samebits.tokens.training.settings import COMPRESSED_FACTOR, LearnSettings
 
-__all__ = ["COMPRESSED_FACTOR", "Counted", "count_pretokens"]
-
-COMPRESSED_FACTOR = 4  # text in a compressed file, by its size; only steers how large a sample is
+__all__ = ["Counted", "count_pretokens"]
 
 
 class Counted(NamedTuple):
@@ -110,5 +108,7 @@ def count_pretokens(
         if out is not None:
             out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
     if not len(table):
+        if out is not None:
+            out.bad_rows.check()  # a column that no row has is the likelier mistake
         raise InputError("no text to learn from", path=", ".join(plan.source_names[:3]))
     return Counted(*table.counted())

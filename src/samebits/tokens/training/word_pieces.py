@@ -22,6 +22,7 @@ UNKNOWN = "[UNK]"
 SPECIALS = ["[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]"]
 PREFIX = "##"
 MAX_CHARS = 1000  # rarer characters are unknown; the limit of BERT's own trainer in tokenizers
+CHARS_SHARE = 4  # and at most a quarter of the vocabulary: each may stand there twice
 
 
 def learn_word_pieces(counted: Counted, settings: LearnSettings) -> bytes:
@@ -32,7 +33,7 @@ def learn_word_pieces(counted: Counted, settings: LearnSettings) -> bytes:
     for text, number in counted.by_text().items():
         for piece, _ in cutter.pre_tokenize_str(normalizer.normalize_str(text)):
             words[piece] += number
-    first, rest = _alphabet(words)
+    first, rest = _alphabet(words, min(MAX_CHARS, settings.vocab_size // CHARS_SHARE))
     symbols = [
         [ids[char] for ids, char in zip(chain((first,), repeat(rest)), word, strict=False) if char in ids]
         for word in sorted(words)
@@ -56,13 +57,13 @@ def learn_word_pieces(counted: Counted, settings: LearnSettings) -> bytes:
     return document.encode()
 
 
-def _alphabet(words: Counter[str]) -> tuple[dict[str, int], dict[str, int]]:
+def _alphabet(words: Counter[str], most: int) -> tuple[dict[str, int], dict[str, int]]:
     """Return ids of the characters that are kept, and of those among them that continue a word, by code point."""
     counts: Counter[str] = Counter()
     for word, number in words.items():
         for char in word:
             counts[char] += number
-    kept = sorted(sorted(counts, key=lambda char: (-counts[char], char))[:MAX_CHARS])
+    kept = sorted(sorted(counts, key=lambda char: (-counts[char], char))[:most])
     first = {char: i for i, char in enumerate(kept, len(SPECIALS))}
     inside = sorted({char for word in words for char in word[1:]} & first.keys())
     return first, {char: i for i, char in enumerate(inside, len(SPECIALS) + len(first))}
