@@ -21,10 +21,10 @@ from typing import Any
 from benchmarks.chardet_peer import FOLDER, unpack_source
 from benchmarks.common import arguments, finish, shared_data, show_table
 from samebits.charset.codec import canonical_name
-from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.evaluate import Snippet, judge, make_snippets
 from samebits.charset.detection.model import CharsetModel, train_in_memory
+from samebits.charset.detection.readings import evidence_of
 from samebits.charset.exchange.chardet_files import (
     KNOWN_TO_CHARDET,
     install_models,

@@ -294,7 +294,7 @@ def time_workers(strings: dict[str, list[str]], num_chars: int, rounds: int) -> 
     }
 
 
-def digest_of_part(parts: Sequence[dict[str, Any]]) -> str:
+def digest_of_part(parts: Sequence[PlainCounts]) -> str:
     """One digest of all parts, cheap enough not to matter in the timing."""
     total = hashlib.sha256()
     for part in parts:

@@ -6,6 +6,7 @@ The rules are those of docs/concepts; this test walks the syntax trees so that t
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "samebits"
 FILES = sorted(SRC.rglob("*.py"))
 MOST_FILE_LINES = 400
 MOST_FUNCTION_LINES = 60
+MOST_ROOM_FILES = 13  # a dozen ideas and __init__: what a reader takes in at a glance
 
 JOB_ROOMS = ("charset", "count", "graph", "langid", "lm", "pipeline", "tokens")
 FLOOR_PLAN = ("__init__.py", "command.py", "config.py", "job.py")
@@ -164,6 +166,11 @@ def test_only_the_face_prints_and_exits(path: Path) -> None:
 def test_a_file_holds_one_idea(path: Path) -> None:
     num_lines = len(path.read_text(encoding="utf-8").splitlines())
     assert num_lines <= MOST_FILE_LINES, f"{relative(path)} has {num_lines} lines"
+
+
+def test_a_room_holds_about_a_dozen_ideas() -> None:
+    sizes = Counter(path.parent for path in (*FILES, *SRC.rglob("*.pyx")))
+    assert {relative(room): size for room, size in sizes.items() if size > MOST_ROOM_FILES} == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from samebits import charset
-from samebits.charset.detection.binary import magic_type
-from samebits.charset.detection.declared import declaration_of
+from samebits.charset.detection.signs import declaration_of, magic_type
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.charset.survey import without_markup
 

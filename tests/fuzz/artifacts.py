@@ -62,8 +62,8 @@ def use_charset(folder: Path) -> None:
 
 
 def use_characters(folder: Path) -> None:
-    from samebits.charset.detection.default import load_evidence
     from samebits.charset.detection.detect import detect_with
+    from samebits.charset.detection.readings import load_evidence
 
     evidence = load_evidence(folder / "models.bin")
     for encoding in ("utf-8", "cp1251", "cp1252", "shift_jis"):

@@ -21,8 +21,8 @@ from samebits.lazy import lazy_names
 if TYPE_CHECKING:
     from samebits.charset.characters.model_file import CharacterModel
     from samebits.charset.config import CharsetConfig
-    from samebits.charset.detection.answer import Candidate, Detection
     from samebits.charset.detection.functions import Detector, default_model, detect, detect_all
+    from samebits.charset.detection.interface import Candidate, Detection
     from samebits.charset.detection.model import CharsetModel
     from samebits.charset.functions import train
     from samebits.charset.recipes.recipe import PLACEHOLDER, Recipe, RecipeBook
@@ -45,11 +45,11 @@ __all__ = [
 
 _HOMES = {
     "PLACEHOLDER": "samebits.charset.recipes.recipe",
-    "Candidate": "samebits.charset.detection.answer",
+    "Candidate": "samebits.charset.detection.interface",
     "CharacterModel": "samebits.charset.characters.model_file",
     "CharsetConfig": "samebits.charset.config",
     "CharsetModel": "samebits.charset.detection.model",
-    "Detection": "samebits.charset.detection.answer",
+    "Detection": "samebits.charset.detection.interface",
     "Detector": "samebits.charset.detection.functions",
     "Recipe": "samebits.charset.recipes.recipe",
     "RecipeBook": "samebits.charset.recipes.recipe",

@@ -17,8 +17,7 @@ from samebits.errors import ConfigError, InputError, SamebitsError
 if TYPE_CHECKING:
     from samebits.charset.conversion.convert import Converted
     from samebits.charset.conversion.files import FoundFile
-    from samebits.charset.detection.answer import Detection
-    from samebits.charset.detection.choices import Choices
+    from samebits.charset.detection.interface import Choices, Detection
     from samebits.charset.detection.model import CharsetModel
 
 __all__ = ["convert_command", "detect_command", "eval_command", "load_model", "model_flag"]
@@ -46,7 +45,7 @@ def load_model(folder: str | None) -> CharsetModel:
 
 
 def _choices(values: dict[str, Any]) -> Choices:
-    from samebits.charset.detection.choices import choices
+    from samebits.charset.detection.interface import choices
 
     return choices(
         include=_names(values["include"]),
@@ -67,8 +66,8 @@ def _detections(
 ) -> Iterator[tuple[str, Detection | InputError]]:
     """Answers in the order of the files; what cannot be read is an answer too."""
     from samebits.charset.conversion.files import read_file
-    from samebits.charset.detection.default import load_evidence
     from samebits.charset.detection.detect import detect_with
+    from samebits.charset.detection.readings import load_evidence
 
     if workers < 1:
         raise ConfigError(f"--workers is {workers}", hint="use 1 or more")
@@ -143,7 +142,7 @@ def _convert(**values: Any) -> None:
     from samebits.charset.codec import canonical_name
     from samebits.charset.conversion.convert import ConvertRules, convert_file, decoded
     from samebits.charset.conversion.files import find_files, read_file
-    from samebits.charset.detection.default import load_evidence
+    from samebits.charset.detection.readings import load_evidence
 
     files = find_files(values["files"])
     if values["output"] is not None and values["in_place"]:
@@ -206,10 +205,10 @@ _STATUSES = {"converted": "", "unchanged": "in UTF-8 already", "binary": "binary
 
 
 def _eval(**values: Any) -> None:
-    from samebits.charset.detection.default import evidence_of
     from samebits.charset.detection.detect import detect_with
     from samebits.charset.detection.evaluate import judge, make_snippets
     from samebits.charset.detection.model import CharsetModel
+    from samebits.charset.detection.readings import evidence_of
     from samebits.charset.pairs import detector_pairs
     from samebits.charset.training.slices import cut_slices, texts_by_language
     from samebits.data.inputs.corpus import open_corpus

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from samebits.charset.detection.answer import Candidate, Detection
-from samebits.charset.detection.choices import DEFAULT_MAX_BYTES, Choices, choices
-from samebits.charset.detection.default import default_evidence
 from samebits.charset.detection.detect import detect_with
-from samebits.charset.detection.marks import by_mark
+from samebits.charset.detection.interface import DEFAULT_MAX_BYTES, Candidate, Choices, Detection, choices
+from samebits.charset.detection.readings import default_evidence
+from samebits.charset.detection.signs import by_mark
 
 __all__ = ["EncodingEra", "LanguageFilter", "UniversalDetector", "detect", "detect_all"]
 
@@ -86,20 +85,24 @@ _NAMES = {
 }
 
 
-def _choices(
-    *,
-    era: EncodingEra,
-    max_bytes: int,
-    prefer_superset: bool,
-    include: Iterable[str] | None,
-    exclude: Iterable[str] | None,
-) -> Choices:
+class Keywords(TypedDict, total=False):
+    """The arguments that chardet takes by name alone."""
+
+    prefer_superset: bool
+    compat_names: bool
+    include_encodings: Iterable[str] | None
+    exclude_encodings: Iterable[str] | None
+    no_match_encoding: str
+    empty_input_encoding: str
+
+
+def _choices(era: EncodingEra, max_bytes: int, *, rename: bool, keywords: Keywords) -> Choices:
     every = era & EncodingEra.ALL == EncodingEra.ALL
     return choices(
-        include=include or (),
-        exclude=exclude or (),
+        include=keywords.get("include_encodings") or (),
+        exclude=keywords.get("exclude_encodings") or (),
         eras=() if every else [name for flag, name in _ERAS.items() if era & flag],
-        prefer_superset=prefer_superset,
+        prefer_superset=keywords.get("prefer_superset", False) or rename,
         max_bytes=max_bytes,
     )
 
@@ -124,21 +127,26 @@ def _of_candidate(candidate: Candidate, found: Detection, *, compat_names: bool)
 
 def _answers(
     data: bytes | bytearray,
-    wanted: Choices,
+    era: EncodingEra,
+    max_bytes: int,
     *,
     top: int,
-    compat_names: bool,
-    no_match_encoding: str,
-    empty_input_encoding: str,
+    rename: bool,
+    keywords: Keywords,
 ) -> list[dict[str, Any]]:
+    _check_bytes(data)
+    if unknown := sorted(keywords.keys() - Keywords.__annotations__.keys()):
+        raise TypeError(f"detect() got an unexpected keyword argument {unknown[0]!r}")
+    wanted = _choices(era, max_bytes, rename=rename, keywords=keywords)
     if not data:
-        return [_result(empty_input_encoding, 0.1, "", "text/plain")]
+        return [_result(keywords.get("empty_input_encoding", "utf-8"), 0.1, "", "text/plain")]
     found = detect_with(default_evidence(), bytes(data), wanted, top=top)
     if found.candidates:
-        return [_of_candidate(candidate, found, compat_names=compat_names) for candidate in found.candidates]
+        names = keywords.get("compat_names", True)
+        return [_of_candidate(candidate, found, compat_names=names) for candidate in found.candidates]
     if found.confidence:  # binary
         return [_result(None, found.confidence, "", found.mime_type)]
-    return [_result(no_match_encoding, 0.1, "", "text/plain")]
+    return [_result(keywords.get("no_match_encoding", "cp1252"), 0.1, "", "text/plain")]
 
 
 def detect(
@@ -147,31 +155,12 @@ def detect(
     encoding_era: EncodingEra = EncodingEra.ALL,
     chunk_size: int = 65536,
     max_bytes: int = DEFAULT_MAX_BYTES,
-    *,
-    prefer_superset: bool = False,
-    compat_names: bool = True,
-    include_encodings: Iterable[str] | None = None,
-    exclude_encodings: Iterable[str] | None = None,
-    no_match_encoding: str = "cp1252",
-    empty_input_encoding: str = "utf-8",
+    **keywords: Unpack[Keywords],
 ) -> dict[str, Any]:
     """Detect as ``chardet.detect`` does: a dictionary with encoding, confidence, language and mime_type."""
-    _check_bytes(byte_str)
-    wanted = _choices(
-        era=encoding_era,
-        max_bytes=max_bytes,
-        prefer_superset=prefer_superset or should_rename_legacy,
-        include=include_encodings,
-        exclude=exclude_encodings,
-    )
-    return _answers(
-        byte_str,
-        wanted,
-        top=1,
-        compat_names=compat_names,
-        no_match_encoding=no_match_encoding,
-        empty_input_encoding=empty_input_encoding,
-    )[0]
+    return _answers(byte_str, encoding_era, max_bytes, top=1, rename=should_rename_legacy, keywords=keywords)[
+        0
+    ]
 
 
 def detect_all(
@@ -181,30 +170,16 @@ def detect_all(
     encoding_era: EncodingEra = EncodingEra.ALL,
     chunk_size: int = 65536,
     max_bytes: int = DEFAULT_MAX_BYTES,
-    *,
-    prefer_superset: bool = False,
-    compat_names: bool = True,
-    include_encodings: Iterable[str] | None = None,
-    exclude_encodings: Iterable[str] | None = None,
-    no_match_encoding: str = "cp1252",
-    empty_input_encoding: str = "utf-8",
+    **keywords: Unpack[Keywords],
 ) -> list[dict[str, Any]]:
     """All candidates as ``chardet.detect_all`` gives them, sorted by confidence."""
-    _check_bytes(byte_str)
-    wanted = _choices(
-        era=encoding_era,
-        max_bytes=max_bytes,
-        prefer_superset=prefer_superset or should_rename_legacy,
-        include=include_encodings,
-        exclude=exclude_encodings,
-    )
     found = _answers(
         byte_str,
-        wanted,
+        encoding_era,
+        max_bytes,
         top=_ALL_CANDIDATES,
-        compat_names=compat_names,
-        no_match_encoding=no_match_encoding,
-        empty_input_encoding=empty_input_encoding,
+        rename=should_rename_legacy,
+        keywords=keywords,
     )
     likely = [row for row in found if row["confidence"] > MINIMUM_THRESHOLD]
     return found if ignore_threshold or not likely else likely

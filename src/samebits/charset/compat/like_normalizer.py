@@ -9,11 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from samebits.charset.detection.answer import Candidate
-from samebits.charset.detection.choices import choices
-from samebits.charset.detection.default import default_evidence
 from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.interface import Candidate, choices
 from samebits.charset.detection.names import language_name
+from samebits.charset.detection.readings import default_evidence
 
 __all__ = ["CharsetMatch", "CharsetMatches", "from_bytes", "from_fp", "from_path", "is_binary"]
 

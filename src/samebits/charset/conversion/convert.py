@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from samebits.charset.conversion.files import FoundFile, read_file
-from samebits.charset.detection.choices import Choices
 from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.interface import Choices
 from samebits.charset.detection.readings import Evidence
 from samebits.errors import InputError
 

@@ -17,10 +17,10 @@ import msgspec
 
 from samebits.charset.characters.model_file import CharacterModel, open_model, shipped_model
 from samebits.charset.codec import canonical_name
-from samebits.charset.detection.answer import Detection
-from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.interface import Detection
 from samebits.charset.detection.model import CharsetModel
+from samebits.charset.detection.readings import evidence_of
 from samebits.charset.training.slices import language_of
 from samebits.core.config import config_digest, option
 from samebits.core.digest import digest_of

@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.charset.codec import canonical_name
-from samebits.charset.detection.choices import Choices
-from samebits.charset.detection.default import default_evidence
 from samebits.charset.detection.encodings import prior_bits
+from samebits.charset.detection.interface import Choices
 from samebits.charset.detection.model import CharsetModel
-from samebits.charset.detection.readings import DECLARED_BITS, HINT_BITS, MARGIN_BITS, ByteReading
+from samebits.charset.detection.readings import (
+    DECLARED_BITS,
+    HINT_BITS,
+    MARGIN_BITS,
+    ByteReading,
+    default_evidence,
+)
 from samebits.kernels.charset.bytescore import score
 
 __all__ = ["BytePairEvidence", "byte_pair_evidence"]

@@ -4,24 +4,35 @@
 sequences, UTF-7, else ASCII. 4. NULs or every other byte from few values: UTF-16 or UTF-32 without a mark, against everything else.
 5. Valid UTF-8, or a few broken bytes among many valid characters. 6. Otherwise the markup is taken away and every reading
 is costed; a declaration in the document is worth a few dozen bits, and no more.
+
+Costs become confidence, calibrated on text that no model was trained on. Byte pairs of one text are not independent, so a bit of
+cost is worth less than a bit of certainty: ``TEMPER`` is the worth that makes answers given with confidence 0.9 right nine times
+in ten on held-out text (the guide shows the plot).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from samebits.charset.detection.answer import Candidate, Detection
-from samebits.charset.detection.binary import is_binary, magic_type
-from samebits.charset.detection.choices import Choices, default_choices
-from samebits.charset.detection.confidence import shares, utf8_confidence
-from samebits.charset.detection.declared import Declaration, declaration_of
 from samebits.charset.detection.encodings import subset_name, superset_of
-from samebits.charset.detection.marks import by_escapes, by_mark
+from samebits.charset.detection.interface import Candidate, Choices, Detection, default_choices
 from samebits.charset.detection.readings import ByteReading, Evidence
+from samebits.charset.detection.signs import (
+    Declaration,
+    by_escapes,
+    by_mark,
+    declaration_of,
+    is_binary,
+    magic_type,
+)
 from samebits.kernels.charset.survey import survey, utf8_counts, without_markup
 
 __all__ = ["detect_with"]
 
+TEMPER = 0.5
+#: No answer from statistics alone is surer than this.
+MOST = 0.99
 #: Whole UTF-8 characters among those beyond ASCII: other encodings form them by chance, far from always.
 MOSTLY = 0.95
 #: Lanes that differ this much (in percent) are worth a look for UTF-16.
@@ -189,3 +200,24 @@ def _decodes(data: bytes, codec: str) -> bool:
     except UnicodeError:
         return False
     return True
+
+
+def shares(readings: Sequence[ByteReading], num_bytes: int) -> list[float]:
+    """Confidence of each reading, the cheapest first.
+
+    >>> shares([ByteReading(10.0, ("cp1252",), "de"), ByteReading(90.0, ("cp1250",), "pl")], 40)
+    [0.99, 0.0]
+    """
+    least = readings[0].cost
+    weights = [2.0 ** (-TEMPER * (reading.cost - least)) for reading in readings]
+    total = math.fsum(weights)
+    return [round(min(MOST, weight / total), 6) for weight in weights]
+
+
+def utf8_confidence(num_chars: int) -> float:
+    """How sure valid UTF-8 is: every character beyond ASCII makes chance eight times less likely.
+
+    >>> utf8_confidence(1), utf8_confidence(3)
+    (0.875, 0.998047)
+    """
+    return round(1 - 0.125 ** min(num_chars, 6), 6)

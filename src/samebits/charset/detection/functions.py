@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Unpack
 
 from samebits.charset.characters.model_file import CharacterModel, shipped_model
-from samebits.charset.detection.answer import Candidate, Detection
-from samebits.charset.detection.choices import DEFAULT_MAX_BYTES, choices
-from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
+from samebits.charset.detection.interface import Candidate, Detection, Wanted, choices
+from samebits.charset.detection.readings import evidence_of
 from samebits.charset.detection.stream import DetectorStream
 from samebits.errors import ConfigError, InputError
 
@@ -34,13 +32,7 @@ def detect(
     model: CharsetModel | CharacterModel | None = None,
     *,
     top: int = 5,
-    include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
-    eras: Iterable[str] = (),
-    languages: Iterable[str] = (),
-    priors: Mapping[str, float] | None = None,
-    prefer_superset: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    **wanted: Unpack[Wanted],
 ) -> Detection:
     """Find the encoding of bytes, of a file by its path, or of an open binary file.
 
@@ -59,44 +51,17 @@ def detect(
     >>> detect("Grüße aus München, schöne Straße".encode("cp1252")).encoding
     'cp1252'
     """
-    wanted = choices(
-        include=include,
-        exclude=exclude,
-        eras=eras,
-        languages=languages,
-        priors=priors,
-        prefer_superset=prefer_superset,
-        max_bytes=max_bytes,
-    )
-    return detect_with(evidence_of(model), bytes_of(data, max_bytes), wanted, top=top)
+    asked = choices(**wanted)
+    return detect_with(evidence_of(model), bytes_of(data, asked.max_bytes), asked, top=top)
 
 
 def detect_all(
     data: Source,
     model: CharsetModel | CharacterModel | None = None,
-    *,
-    include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
-    eras: Iterable[str] = (),
-    languages: Iterable[str] = (),
-    priors: Mapping[str, float] | None = None,
-    prefer_superset: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
+    **wanted: Unpack[Wanted],
 ) -> list[Candidate]:
     """All readings of the data worth a mention, the likeliest first; arguments as for `detect`."""
-    found = detect(
-        data,
-        model,
-        top=_ALL,
-        include=include,
-        exclude=exclude,
-        eras=eras,
-        languages=languages,
-        priors=priors,
-        prefer_superset=prefer_superset,
-        max_bytes=max_bytes,
-    )
-    return list(found.candidates)
+    return list(detect(data, model, top=_ALL, **wanted).candidates)
 
 
 class Detector(DetectorStream):
@@ -109,29 +74,9 @@ class Detector(DetectorStream):
     'koi8-r'
     """
 
-    def __init__(
-        self,
-        model: CharsetModel | CharacterModel | None = None,
-        *,
-        include: Iterable[str] = (),
-        exclude: Iterable[str] = (),
-        eras: Iterable[str] = (),
-        languages: Iterable[str] = (),
-        priors: Mapping[str, float] | None = None,
-        prefer_superset: bool = False,
-        max_bytes: int = DEFAULT_MAX_BYTES,
-    ) -> None:
+    def __init__(self, model: CharsetModel | CharacterModel | None = None, **wanted: Unpack[Wanted]) -> None:
         """Take the arguments of `detect`."""
-        wanted = choices(
-            include=include,
-            exclude=exclude,
-            eras=eras,
-            languages=languages,
-            priors=priors,
-            prefer_superset=prefer_superset,
-            max_bytes=max_bytes,
-        )
-        super().__init__(evidence_of(model), wanted)
+        super().__init__(evidence_of(model), choices(**wanted))
 
 
 def bytes_of(data: Source, max_bytes: int) -> bytes:

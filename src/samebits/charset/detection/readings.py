@@ -1,7 +1,8 @@
 """Readings: the different texts some bytes may be, and what each costs.
 
 Encodings that give the same text are one reading. Costs are bits: what it takes to write the text down for someone who knows
-the language. They grow with every byte, so a longer text is a surer one.
+the language. They grow with every byte, so a longer text is a surer one. ``evidence_of`` says which models answer: the package's
+own, or ones that a caller trained.
 """
 
 from __future__ import annotations
@@ -9,16 +10,33 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import NamedTuple, Protocol
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from samebits.charset.characters.model_file import UNITS_PER_BIT, CharacterModel, prior_units
-from samebits.charset.detection.choices import Choices, default_choices
+from samebits.charset.characters.model_file import (
+    UNITS_PER_BIT,
+    CharacterModel,
+    open_model,
+    prior_units,
+    shipped_model,
+)
 from samebits.charset.detection.encodings import FAMILIES, Family, prior_bits, subset_name, superset_of
+from samebits.charset.detection.interface import Choices, default_choices
 from samebits.kernels.charset.doublebytes import walk
 from samebits.kernels.charset.survey import first_high, survey
 
-__all__ = ["ByteReading", "CharacterEvidence", "Evidence"]
+if TYPE_CHECKING:
+    from samebits.charset.detection.model import CharsetModel
+
+__all__ = [
+    "ByteReading",
+    "CharacterEvidence",
+    "Evidence",
+    "default_evidence",
+    "evidence_of",
+    "load_evidence",
+]
 
 NOT_WANTED = 0x7FFFFFFF
 #: Readings this much dearer than the best are not worth a mention: their confidence would be below 0.001.
@@ -249,3 +267,31 @@ def words_bits(strange: float, plain: float) -> float:
     """Bits to say which words are of another script; see the kernel's ``beta_bits``."""
     total = math.lgamma(strange + 10) - math.lgamma(10) + math.lgamma(plain + 1)
     return -(total - math.lgamma(strange + plain + 11) + math.lgamma(11)) / math.log(2)
+
+
+@cache
+def default_evidence() -> CharacterEvidence:
+    """The models inside the package, opened once."""
+    return CharacterEvidence(shipped_model())
+
+
+def evidence_of(model: CharsetModel | CharacterModel | None) -> Evidence:
+    """Evidence of a model of either kind; of the package's own when there is none."""
+    if model is None:
+        return default_evidence()
+    if isinstance(model, CharacterModel):
+        return CharacterEvidence(model)
+    from samebits.charset.detection.byte_pairs import byte_pair_evidence
+
+    return byte_pair_evidence(model)
+
+
+def load_evidence(path: str | Path | None) -> Evidence:
+    """Models at a path: a folder of ``charset train``, or a file of ``charset learn``; the package's own for None."""
+    if path is None or not str(path):
+        return default_evidence()
+    if Path(path).is_file():
+        return CharacterEvidence(open_model(path))
+    from samebits.charset.detection.model import CharsetModel
+
+    return evidence_of(CharsetModel.load(path))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from samebits.charset.detection.answer import Detection
-from samebits.charset.detection.choices import Choices
 from samebits.charset.detection.detect import detect_with
-from samebits.charset.detection.marks import by_mark
+from samebits.charset.detection.interface import Choices, Detection
 from samebits.charset.detection.readings import Evidence
+from samebits.charset.detection.signs import by_mark
 from samebits.errors import ConfigError
 
 __all__ = ["DetectorStream"]

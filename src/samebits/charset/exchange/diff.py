@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from samebits.charset.detection.default import evidence_of
 from samebits.charset.detection.detect import detect_with
 from samebits.charset.detection.model import CharsetModel
+from samebits.charset.detection.readings import evidence_of
 
 __all__ = ["Change", "compare_models", "flipped"]
 
