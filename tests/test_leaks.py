@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "samebits"
-ROOMS = ("arithmetic", "lockstep", "lm", "graph/parser", "core/seeds.py")
+ROOMS = ("arithmetic", "lockstep", "lm", "graph/parser", "graph/evaluation", "core/seeds.py")
 FILES = sorted(
     path for room in ROOMS for path in ((SRC / room).rglob("*.py") if (SRC / room).is_dir() else [SRC / room])
 )
@@ -52,8 +52,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("arithmetic/selftest.py", "**"): "powers of two, which are exact, in made-up inputs",
     ("graph/parser/batches.py", "np.cumsum"): "of numbers of positions",
     ("graph/parser/batches.py", "sum"): "of numbers of positions",
-    ("graph/parser/evaluate.py", "sum"): "of examples that are right",
-    ("graph/parser/measure.py", "sum"): "of counts, and of bounds that are whole or half numbers",
+    ("graph/evaluation/evaluate.py", "sum"): "of examples that are right",
+    ("graph/evaluation/measure.py", "sum"): "of counts, and of bounds that are whole or half numbers",
     ("graph/parser/train.py", "sum"): "of numbers of parameters and words",
     ("lm/estimation.py", "**"): "of a whole number, to count operations per second",
     ("lm/exchange/export.py", ".integers()"): "made-up ids, to compare an export with its model",

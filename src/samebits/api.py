@@ -40,7 +40,7 @@ from samebits.errors import ConfigError, Interrupted, TooManyBadRows
 from samebits.jobs import get_job
 from samebits.machine.caps import one_math_thread
 from samebits.machine.environment import fingerprint
-from samebits.machine.peak_memory import own_peak
+from samebits.machine.memory import own_peak
 from samebits.machine.ranks import Ranks
 from samebits.workers import Workers, files_of, open_executor, ranks_of_job
 

@@ -14,7 +14,7 @@ JOBS = {
     "charset_decode": "samebits.charset.conversion.decode:JOB",
     "count": "samebits.count.job:JOB",
     "graph": "samebits.graph.job:JOB",
-    "graph_eval": "samebits.graph.parser.evaluate:JOB",
+    "graph_eval": "samebits.graph.evaluation.evaluate:JOB",
     "graph_generate": "samebits.graph.curriculum.generate:JOB",
     "graph_knn": "samebits.graph.distance.knn:JOB",
     "graph_train": "samebits.graph.parser.train:JOB",

@@ -15,8 +15,8 @@ import pytest
 
 from samebits import arithmetic
 from samebits.arithmetic import functions, matrices, runner, updates
+from samebits.arithmetic.recording.tape import Tape, rotation
 from samebits.arithmetic.selftest import numbers
-from samebits.arithmetic.tape import Tape, rotation
 
 HERE = Path(__file__).resolve().parent
 NATIVE = Path(arithmetic.__file__).resolve().parent / "native"

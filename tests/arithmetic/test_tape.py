@@ -9,9 +9,9 @@ import pytest
 
 from samebits import arithmetic
 from samebits.arithmetic import matrices, selftest
-from samebits.arithmetic.program import Program
+from samebits.arithmetic.recording.program import Program
+from samebits.arithmetic.recording.tape import Tape, rotation
 from samebits.arithmetic.selftest import numbers
-from samebits.arithmetic.tape import Tape, rotation
 from samebits.errors import EnvironmentMismatch
 
 VOCAB, DIM, HEADS = 31, 24, 2

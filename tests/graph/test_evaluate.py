@@ -8,8 +8,8 @@ from samebits.core.seeds import rng_for
 from samebits.graph.anchored import ROOT, Anchored
 from samebits.graph.curriculum.checker import Result
 from samebits.graph.curriculum.levels import DEPTHS, draw_example
-from samebits.graph.parser.evaluate import as_graph, certified
-from samebits.graph.parser.measure import aligned_cost, judge, result_of, summarize, table_by
+from samebits.graph.evaluation.evaluate import as_graph, certified
+from samebits.graph.evaluation.measure import aligned_cost, judge, result_of, summarize, table_by
 
 SUM = Anchored((0, 1, 2), ("int", "+", "int"), (1, ROOT, 1), ("L", "root", "R"))
 SWAPPED = Anchored((0, 1, 2), ("int", "+", "int"), (1, ROOT, 1), ("R", "root", "L"))

@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.arithmetic import layers
 from samebits.arithmetic._native import isa
 from samebits.arithmetic.matrices import sum_squares
-from samebits.arithmetic.ops import PANEL, round_up
 from samebits.arithmetic.panels import ids_of, panels_of
 from samebits.arithmetic.parameters import First, first_values, matrix, table, zeros
+from samebits.arithmetic.recording.ops import PANEL, round_up
 
 __all__ = ["Activation", "First", "Loss", "Network", "first_values", "matrix", "panels_of", "table", "zeros"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.arithmetic.ops import PANEL, round_up
+from samebits.arithmetic.recording.ops import PANEL, round_up
 
 __all__ = ["ids_of", "panels_of"]
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from samebits.arithmetic import _native, functions, matrices, updates
 from samebits.arithmetic.network import Network
+from samebits.arithmetic.recording.tape import Tape, rotation
 from samebits.arithmetic.sequences import (
     Groups,
     choose_loss,
@@ -25,7 +26,6 @@ from samebits.arithmetic.sequences import (
     pairs,
     with_root,
 )
-from samebits.arithmetic.tape import Tape, rotation
 from samebits.errors import EnvironmentMismatch
 
 __all__ = ["GOLDEN", "check_machine", "digests", "numbers"]

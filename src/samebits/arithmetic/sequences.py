@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from samebits.arithmetic import layers
 from samebits.arithmetic.network import TURNED, Activation, First, Floats, Ids, Loss, Network
-from samebits.arithmetic.ops import PANEL, round_up
+from samebits.arithmetic.recording.ops import PANEL, round_up
 
 __all__ = [
     "Groups",

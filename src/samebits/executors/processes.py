@@ -35,7 +35,7 @@ from samebits.executors.run_folder import RunFolder
 from samebits.executors.worker import failed, run_shard
 from samebits.machine.caps import THREAD_CAPS
 from samebits.machine.descriptors import require_descriptors
-from samebits.machine.peak_memory import peak_of
+from samebits.machine.memory import peak_of
 from samebits.machine.signals import interrupts_blocked, kill
 
 __all__ = ["ProcessesExecutor"]

@@ -1,1 +1,1 @@
-"""Models that turn text into graphs: examples, training, prediction, judgement."""
+"""Models that turn text into graphs: examples, training and prediction."""

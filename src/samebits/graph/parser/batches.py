@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.arithmetic.network import Floats, Ids
-from samebits.arithmetic.ops import PANEL
+from samebits.arithmetic.recording.ops import PANEL
 from samebits.arithmetic.sequences import Groups
 from samebits.core.seeds import draw_order, rng_for
 from samebits.errors import ConfigError

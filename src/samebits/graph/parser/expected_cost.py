@@ -14,7 +14,7 @@ import numpy as np
 from samebits.arithmetic import layers
 from samebits.arithmetic.matrices import total
 from samebits.arithmetic.network import Floats, Ids, Loss, Network
-from samebits.arithmetic.ops import PANEL
+from samebits.arithmetic.recording.ops import PANEL
 from samebits.arithmetic.sequences import choose_shares
 from samebits.graph.parser.batches import ParserBatch
 

@@ -13,8 +13,8 @@ from samebits.data.readers.rows import iter_rows
 from samebits.errors import InputError
 from samebits.graph.anchored import Anchored, as_json
 from samebits.graph.curriculum.checker import Result, bind_edges
+from samebits.graph.evaluation.measure import result_of
 from samebits.graph.formats.conllu import ConlluError, read_sentences, with_graph
-from samebits.graph.parser.measure import result_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
 from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 

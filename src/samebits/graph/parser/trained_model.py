@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from samebits.arithmetic.functions import exp, log
 from samebits.arithmetic.matrices import total
 from samebits.arithmetic.network import Activation, Network
-from samebits.arithmetic.ops import PANEL
+from samebits.arithmetic.recording.ops import PANEL
 from samebits.arithmetic.sequences import Groups, choose_shares
 from samebits.data import checked
 from samebits.data.artifact import Artifact, open_artifact

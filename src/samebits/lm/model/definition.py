@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.arithmetic.ops import PANEL, Value
-from samebits.arithmetic.program import Program
-from samebits.arithmetic.tape import Tape, rotation
+from samebits.arithmetic.recording.ops import PANEL, Value
+from samebits.arithmetic.recording.program import Program
+from samebits.arithmetic.recording.tape import Tape, rotation
 from samebits.lm.model.arch import EPS, LAYER_EPS, Architecture
 
 __all__ = ["record"]

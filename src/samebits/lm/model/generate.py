@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.arithmetic.ops import PANEL
+from samebits.arithmetic.recording.ops import PANEL
 from samebits.lm.model.arch import Architecture
 from samebits.lm.model.definition import record
 from samebits.lm.text.sampling import Draw

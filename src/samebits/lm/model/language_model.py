@@ -124,7 +124,7 @@ def _check_architecture(artifact: Artifact, arch: Architecture) -> None:
     checked.ensure(fits, artifact.path("config.json"), f"no model has sizes {sizes}")
     rows, ngrams = arch.ngram_rows, arch.ngrams
     fits = ngrams == 1 or (
-        1 < ngrams <= MOST_NGRAMS and rows > 0 and min(rows, arch.vocab**2) * arch.dim <= size
+        1 < ngrams <= MOST_NGRAMS and rows > 0 and min(rows, arch.vocab * arch.vocab) * arch.dim <= size
     )
     checked.ensure(fits, artifact.path("config.json"), f"no model has {rows} rows for up to {ngrams} tokens")
     known = (arch.norm, arch.positions, arch.activation) in KNOWN

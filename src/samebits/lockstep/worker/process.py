@@ -45,7 +45,7 @@ from samebits.lockstep.worker.messages import (
 )
 from samebits.lockstep.worker.probe import probe
 from samebits.lockstep.worker.step import Outcome, Stepper
-from samebits.machine.peak_memory import own_peak
+from samebits.machine.memory import own_peak
 
 __all__ = ["main"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from samebits.arithmetic import runner
 from samebits.arithmetic._native import isa
-from samebits.arithmetic.ops import KINDS, PANEL, RECORD, Arena, Op, round_up
+from samebits.arithmetic.recording.ops import KINDS, PANEL, RECORD, Arena, Op, round_up
 
 __all__ = ["Program"]
 

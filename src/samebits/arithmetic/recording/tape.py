@@ -16,10 +16,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.arithmetic.backward import plan_gradients
 from samebits.arithmetic.functions import cos, power, sin
-from samebits.arithmetic.ops import EPILOGUES, PANEL, Arena, Op, Value, round_up
-from samebits.arithmetic.program import Program
+from samebits.arithmetic.recording.backward import plan_gradients
+from samebits.arithmetic.recording.ops import EPILOGUES, PANEL, Arena, Op, Value, round_up
+from samebits.arithmetic.recording.program import Program
 
 __all__ = ["Tape", "rotation"]
 

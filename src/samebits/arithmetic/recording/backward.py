@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from samebits.arithmetic.ops import PANEL, Arena, Buffer, Op, Value
+from samebits.arithmetic.recording.ops import PANEL, Arena, Buffer, Op, Value
 
 __all__ = ["plan_gradients"]
 

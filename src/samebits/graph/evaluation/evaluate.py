@@ -21,7 +21,7 @@ from samebits.graph.config import EvalConfig
 from samebits.graph.data import Graph
 from samebits.graph.distance.aligned import aligned_ged, alignment
 from samebits.graph.distance.pair import ged
-from samebits.graph.parser.measure import Judgement, judge, summarize, table_by
+from samebits.graph.evaluation.measure import Judgement, judge, summarize, table_by
 from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_edits

@@ -1,0 +1,1 @@
+"""Judging predicted graphs: how far they are from the expected ones, and the job ``graph eval``."""
