@@ -1,9 +1,10 @@
 """How much of one core's peak a gradient of the preset uses.
 
-Useful operations a second of CPU time are divided by those of a loop of nothing but fused multiply-adds, measured in turns.
-Useful are the multiply-adds of products and of causal attention (half of the square), forward and back; norms,
-activations, the loss, packing weights and turning activations count as time and as no work. One thread, the preset's shard of 8
-windows of 64 tokens, both blocks, and a larger model (6 layers, 384 wide, context 256).
+Operations a second of CPU time are divided by those of a loop of nothing but fused multiply-adds, measured in turns. Operations
+are counted as usual: the multiply-adds of products by weights and of attention, forward and back (``flops_per_token``). Keys that end
+in ``_causal`` count only the half of attention's square that has to be computed. Norms, activations, the loss, packing weights and
+turning activations count as time and as no work. One thread, the preset's shard of 8 windows of 64 tokens, both blocks, and a larger
+model (6 layers, 384 wide, context 256).
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ SHARDS: dict[str, tuple[dict[str, Any], str, int]] = {
 }
 
 
-def useful_flops(arch: Architecture, windows: int) -> int:
-    """Return the multiply-adds of a gradient, twice: products by weights, and the causal half of attention."""
+def causal_share(arch: Architecture) -> float:
+    """Return the share of the operations that is left when only one half of attention's square counts."""
     full = 12 * arch.layers * arch.dim * arch.block
     half = 6 * arch.layers * arch.dim * (arch.block + 1)
-    return (arch.flops_per_token - full + half) * windows * arch.block
+    return (arch.flops_per_token - full + half) / arch.flops_per_token
 
 
-def shard(name: str) -> tuple[Callable[[], Any], int]:
-    """Return a gradient as a function, and its useful operations."""
+def shard(name: str) -> tuple[Callable[[], Any], int, float]:
+    """Return a gradient as a function, its operations, and their causal share."""
     sizes, block, windows = SHARDS[name]
     arch = Architecture(**sizes, **BLOCKS[block])
     params = first_values(arch, rng_for(1, "peak"))
@@ -55,7 +56,7 @@ def shard(name: str) -> tuple[Callable[[], Any], int]:
         program.pack()
         program.gradient(ids, ids, grads)
 
-    return gradient, useful_flops(arch, windows)
+    return gradient, arch.flops_per_token * ids.size, causal_share(arch)
 
 
 def speed(call: Callable[[], Any], flops: int, seconds: float) -> float:
@@ -82,7 +83,7 @@ def main() -> None:
         for _ in range(options.rounds):
             for isa in isas:
                 arithmetic.use(isa)
-                for name, (call, flops) in shards.items():
+                for name, (call, flops, _) in shards.items():
                     call()
                     done = subprocess.run([Path(folder) / isa], capture_output=True, text=True, check=True)
                     found[isa]["peak"].append(float(done.stdout))
@@ -102,6 +103,7 @@ def main() -> None:
         for name, rate in rows.items()
         if name != "peak"
     }
+    ratios |= {f"{key}_causal": share * shards[key.partition("_")[2]][2] for key, share in ratios.items()}
     about = {"gflops": found, "load": os.getloadavg()[0]}
     finish(NAME, equal=True, ratios=ratios, details=about, options=options)
 
