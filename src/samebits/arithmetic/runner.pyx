@@ -45,7 +45,9 @@ cdef double _run(
     shard.ids, shard.targets = &inputs[0, 0], &outputs[0, 0]
     shard.windows, shard.block = inputs.shape[0], inputs.shape[1]
     shard.chunk, shard.start, shard.key, shard.work = chunk, start, key, &work[0]
-    shard.before = NULL if before is None else &before[0]
+    shard.before = NULL
+    if before is not None:
+        shard.before = &before[0]
     with nogil:
         mode = enter_ieee()
         table.run(ops, num, &shard, what)
