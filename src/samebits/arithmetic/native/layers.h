@@ -59,17 +59,18 @@ static void embed_backward(const Op* o, const Places* w, Size first, Size panels
 }
 
 /* The row of the table (of o->table rows) for the last o->flags tokens, or -1 before there are so many: their number in the
-   vocabulary's base where every one has a row, else a hash that stays below 2^63. */
+   vocabulary's base where every one has a row, else a hash that stays below 2^63 (ids are below 2^29, see tape.py). */
 INLINE Size row_of_ngram(const Op* o, const Places* w, Size index, Size position) {
     static const int64_t factors[MOST_NGRAM] = {1540483477, 2246822519, 374761393, 668265263};
-    int64_t number = 0, hash = 0, all = 1;
+    uint64_t number = 0; /* wraps where it is not used */
+    int64_t hash = 0, all = 1;
     if (position + 1 < o->flags) return -1;
     for (Size back = o->flags - 1; back >= 0; back--) {
         const int64_t id = position - back < w->start ? w->before[position - back] : w->ids[index - back];
-        number = number * o->capacity + id, hash += id * factors[back];
+        number = number * (uint64_t)o->capacity + (uint64_t)id, hash += id * factors[back];
         all = all > o->table ? all : all * o->capacity;
     }
-    return all <= o->table ? number : hash % 2147483647 % o->table;
+    return all <= o->table ? (Size)number : hash % 2147483647 % o->table;
 }
 
 /* out = other + rows of the table by the last tokens. */

@@ -25,6 +25,7 @@ __all__ = ["Tape", "rotation"]
 
 Floats = NDArray[np.float32]
 MOST_NGRAM = 4  # as in native/layers.h
+MOST_IDS = 1 << 29  # so that a hash of four of them fits into 63 bits
 CHUNK = 128  # tokens that go through a segment together: their activations fit into the second cache
 
 
@@ -85,6 +86,8 @@ class Tape:
         """
         if not 2 <= length <= MOST_NGRAM:
             raise ValueError(f"rows go by 2 to {MOST_NGRAM} tokens, not {length}")
+        if vocab > MOST_IDS:
+            raise ValueError(f"rows by several tokens are for up to {MOST_IDS} ids, not {vocab}")
         fields = {"table": len(self.params[table]), "capacity": vocab, "flags": length}
         return self._record(Op("ngram", fields, other=x, weight=table), x.rows)
 
