@@ -1,55 +1,141 @@
-"""Texts that are in no language, told by their signs: addresses, paths, code, hashes, base64."""
+"""Texts that are in no language, told by their signs: addresses, paths, code, hashes, base64.
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t
+Letters of tokens that no prose has (``a/b``, ``camelCase``, ``x9f3a``) and signs of code speak for noise, all other letters
+against it. Keywords of code are words of many languages, so most of them count only beside such signs. Only ASCII is
+looked at: other scripts write signs between letters without spaces.
+"""
 
-from samebits.kernels.langid.text.unicode cimport ALNUM, DECIMAL, SPACE, Points, flags_of, record_of
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from samebits.kernels.langid.text.unicode cimport SPACE, Points, flags_of
+
+cdef enum:
+    SLOTS = 128
+    PER_SIGN = 4  # letters
+    PER_END = 6
+    PER_KEYWORD = 3
+    LEAST_VISIBLE = 5
+    STRONG = 1
+    WEAK = 2
+
+cdef uint64_t keywords[SLOTS]
+cdef int strengths[SLOTS]
+cdef bint joints[128]
+cdef bint signs[128]
 
 
-cdef inline bint is_joint(uint32_t c) noexcept nogil:
-    # Between two letters or digits these are signs of an address, a path or code.
-    return (
-        c == 46 or c == 47 or c == 92 or c == 95 or c == 61 or c == 64 or c == 58 or c == 43 or c == 38 or c == 37
-        or c == 35 or c == 40 or c == 91 or c == 123 or c == 60 or c == 62 or c == 124 or c == 42 or c == 36
-    )
+cdef inline uint64_t slot_of(uint64_t packed) noexcept nogil:
+    return packed * <uint64_t>0x9E3779B97F4A7C15 >> 57
 
 
-cdef inline bint is_code_sign(uint32_t c) noexcept nogil:
-    return (
-        c == 123 or c == 125 or c == 91 or c == 93 or c == 60 or c == 62 or c == 61 or c == 59 or c == 95 or c == 92
-        or c == 124 or c == 38 or c == 42 or c == 43 or c == 37 or c == 36 or c == 35 or c == 64 or c == 94 or c == 126
-    )
+cdef int strength_of(uint64_t packed) noexcept nogil:
+    cdef uint64_t k = slot_of(packed)
+    while keywords[k]:
+        if keywords[k] == packed:
+            return strengths[k]
+        k = (k + 1) % SLOTS
+    return 0
+
+
+cdef int fill_tables() except -1:
+    cdef uint64_t packed, k
+    cdef int strength
+    for strength, words in (
+        (STRONG, b"typedef struct unsigned extern elif printf sizeof nullptr enum endif ifdef ifndef define include"),
+        (WEAK, b"return if for while else from class try new case with public private static break continue raise "
+               b"throw import def var let const int char void function async await except float double long bool auto "
+               b"switch default in is not and or self this null none true false select where as do end then echo yield assert"),
+    ):
+        for word in words.split():
+            packed = 0
+            for letter in word:
+                packed = packed << 8 | <uint64_t>letter
+            k = slot_of(packed)
+            while keywords[k]:
+                k = (k + 1) % SLOTS
+            keywords[k], strengths[k] = packed, strength
+    # Between two letters or digits the first are signs of an address, a path or code.
+    for letter in b"./\\_=@:+&%#([{<>|*$":
+        joints[letter] = True
+    for letter in b"{}[]<>=;_\\|&*+%$#@^~":
+        signs[letter] = True
+    return 0
+
+
+fill_tables()
+
+
+cdef inline bint is_alnum(uint32_t c) noexcept nogil:
+    return 48 <= c < 58 or 65 <= c < 91 or 97 <= c < 123
+
+
+cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
+    """Whether a token is one that prose has not: joined by signs, camel case, letters and digits mixed."""
+    cdef int64_t i, digits = 0, letters = 0, turns = 0, others = 0
+    for i in range(n):
+        others += c[i] >= 128
+    if 2 * others > n:
+        return False
+    for i in range(n):
+        if c[i] >= 128:
+            continue
+        if 48 <= c[i] < 58:
+            digits += 1
+        elif is_alnum(c[i]):
+            letters += 1
+            turns += i > 0 and c[i] < 91 and 97 <= c[i - 1] < 123
+        elif joints[c[i]] and i + 1 < n and is_alnum(c[i + 1]) and (c[i] == 95 or (i > 0 and is_alnum(c[i - 1]))):
+            return True
+        elif c[i] == 40 and i > 0 and is_alnum(c[i - 1]) and (i + 1 == n or c[i + 1] < 48):
+            return True
+    return turns > 1 or (digits > 1 and letters > 1 and n > 5)
+
+
+cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
+    # The token as a number if it is a word of up to 8 letters in lower case, signs around it aside; else 0.
+    cdef int64_t i, size = 0
+    cdef uint64_t packed = 0
+    for i in range(n):
+        if 97 <= c[i] < 123:
+            if size == 8 or (size and not 97 <= c[i - 1] < 123):
+                return 0
+            packed = packed << 8 | c[i]
+            size += 1
+        elif c[i] >= 128 or is_alnum(c[i]):
+            return 0
+    return packed
 
 
 cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept nogil:
-    """Addresses, paths, code, hashes, base64: most letters lie in tokens no prose has, or signs of code abound."""
-    cdef int64_t i, letters = 0, odd = 0, signs = 0, visible = 0
-    cdef int64_t size = 0, digits = 0, cased = 0, turns = 0, joints = 0
-    cdef uint32_t c
-    cdef uint16_t flags
-    cdef bint upper, was_lower = False, strange
-    for i in range(num + 1):
-        c = raw[i] if i < num else 32
-        flags = flags_of(t, c)
-        if flags & SPACE:
-            if size:
-                strange = joints > 0 or (digits > 1 and cased > 1 and size > 5) or turns > 1
-                letters += cased
-                odd += cased if strange else 0
-            size = digits = cased = turns = joints = 0
-            was_lower = False
-            continue
-        visible += 1
-        size += 1
-        signs += is_code_sign(c)
-        if flags & DECIMAL:
-            digits += 1
-        elif flags & ALNUM:
-            upper = t.fold[record_of(t, c)] != 0
-            turns += upper and was_lower
-            was_lower = not upper
-            cased += 1
-        if is_joint(c) and 0 < i < num - 1 and flags_of(t, raw[i - 1]) & ALNUM and not flags_of(t, raw[i + 1]) & SPACE:
-            joints += 1
-    if visible < 6:
-        return False
-    return (letters > 0 and 10 * odd >= 6 * letters) or (signs > 1 and 10 * signs >= visible)
+    """Addresses, paths, code, hashes, base64: letters and signs that speak for noise are as many as other letters."""
+    cdef int64_t i = 0, start, letters, visible = 0, odd = 0, plain = 0, num_signs = 0, weak = 0, keys = 0
+    cdef int strength
+    cdef bint starts = False
+    cdef uint32_t last = 32
+    while i < num:
+        start, letters = i, 0
+        while i < num and not flags_of(t, raw[i]) & SPACE:
+            letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
+            num_signs += raw[i] < 128 and signs[raw[i]]
+            i += 1
+        if i > start:
+            strength = strength_of(packed_of(raw + start, i - start)) if letters <= 8 else 0
+            keys += PER_KEYWORD * ((strength > 0) + (strength == STRONG or (strength > 0 and visible == 0)))
+            starts = starts or (visible == 0 and strength > 0)
+            visible += i - start
+            last = raw[i - 1]
+            odd += PER_END * (last == 61 and letters == 0)  # = with a space before it
+            if strength == WEAK:
+                weak += letters
+            elif strength == STRONG or is_odd(raw + start, i - start):
+                odd += letters
+            else:
+                plain += letters
+        i += 1
+    odd += 2 * PER_SIGN * num_signs - PER_SIGN * (num_signs > 0)
+    odd += PER_END * (last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and starts))
+    if odd > 0:
+        odd += weak + keys
+    else:
+        plain += weak
+    return visible >= LEAST_VISIBLE and odd > 0 and odd >= plain
