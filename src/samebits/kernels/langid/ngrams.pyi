@@ -35,4 +35,5 @@ def sum_words(
     values: NDArray[np.int32],
     words: NDArray[np.uint8],
     word_stops: NDArray[np.int64],
+    num_entries: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...

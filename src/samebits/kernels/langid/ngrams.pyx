@@ -88,12 +88,12 @@ cdef bint count_word(
         for length in range(1, min(MOST_LETTERS, n - s) + 1):
             h = extend(h, c[s + length - 1])
             key = key_of(h, length)
-            if (key >> 58) % parts == part:
+            if (key >> 32) * parts >> 32 == part:
                 for e in range(num):
                     ok = ok and add_pair(t, key, word << 24 | <uint64_t>s << 8 | length, languages[e] + 1, counts[e])
     if n <= LONGEST_WORD + 2:
         key = word_key(c, n)
-        if (key >> 58) % parts == part:
+        if (key >> 32) * parts >> 32 == part:
             for e in range(num):
                 ok = ok and add_pair(t, key, word << 24, languages[e] + 1, raw[e])
     return ok
@@ -270,17 +270,18 @@ def sum_words(
     const int32_t[::1] values,
     const uint8_t[::1] words,
     const int64_t[::1] word_stops,
+    int64_t num_entries,
 ):
     """For each entry of a word feature the sum of its n-grams' values in that language, and how many letters are known.
 
-    Entries of n-grams get zeros. Returns (int64 sums, int32 letters), both per entry.
+    There are ``num_entries`` of them. Returns (int64 sums, int32 letters), in the order of features.
     """
     cdef Index index = Index(keys)
-    cdef int64_t f, w, a, n, s, x, e, known
+    cdef int64_t f, w, a, n, s, x, e, known, out = 0
     cdef int length
     cdef uint64_t h
     cdef int64_t sums[256]
-    totals, letters = np.zeros(languages.shape[0], np.int64), np.zeros(languages.shape[0], np.int32)
+    totals, letters = np.zeros(num_entries, np.int64), np.zeros(num_entries, np.int32)
     cdef int64_t[::1] total_view = totals
     cdef int32_t[::1] letter_view = letters
     cdef uint32_t* c = <uint32_t*>malloc((longest_of(word_stops) + 2) * sizeof(uint32_t))
@@ -307,7 +308,9 @@ def sum_words(
                     for e in range(stops[x - 1] if x else 0, stops[x]):
                         sums[languages[e]] += values[e]
             for e in range(stops[f - 1] if f else 0, stops[f]):
-                total_view[e] = sums[languages[e]]
-                letter_view[e] = <int32_t>known
+                if out < num_entries:
+                    total_view[out] = sums[languages[e]]
+                    letter_view[out] = <int32_t>known
+                out += 1
     free(c)
     return totals, letters

@@ -62,10 +62,11 @@ class NgramCounts:
 
 
 class KeysPart(NamedTuple):
-    """Features of one range of keys: where each was seen first, and its count in one language; by key and language."""
+    """Features of one range of keys: where each was seen and how many languages have it; their languages and counts, sorted."""
 
     keys: NDArray[np.uint64]
     where: NDArray[np.uint64]
+    sizes: NDArray[np.uint16]
     languages: NDArray[np.uint8]
     counts: NDArray[np.uint32]
 
@@ -77,7 +78,7 @@ class CountKeys:
     part_type: ClassVar = KeysPart
 
     def __call__(self, shard: Shard, state: Any, /) -> KeysPart:
-        """Return keys, where, languages and counts, sorted by key and language."""
+        """Return keys, where and sizes of features, languages and counts of their entries, sorted."""
         words, damped = state
         counted = words.counted
         keys, where, languages, counts = count_ngrams(
@@ -92,7 +93,10 @@ class CountKeys:
             LEAST,
         )
         order = np.lexsort((languages, keys))
-        return KeysPart(keys[order], where[order], languages[order].astype(np.uint8), counts[order])
+        keys = keys[order]
+        last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) if len(keys) else np.empty(0, np.int64)
+        sizes = np.diff(last, prepend=-1).astype(np.uint16)
+        return KeysPart(keys[last], where[order[last]], sizes, languages[order].astype(np.uint8), counts[order])
 
 
 def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
@@ -109,13 +113,10 @@ def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
             "n-grams", CountKeys(), cut([PARTS], 1), state=(words, damped), unit="parts"
         )
     ]
-    keys, where, languages, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Ranges are of the high bits, in order.
+    keys, where, sizes, languages, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
     del parts
-    # Parts are taken from the high bits, but not in their order.
-    order = np.argsort(keys, kind="stable")
-    keys, where, languages, counts = keys[order], where[order], languages[order], counts[order]
-    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) if len(keys) else np.empty(0, np.int64)
-    return link(words, keys[last], where[last], (last + 1).astype(np.int64), languages, counts)
+    return link(words, keys, where, np.cumsum(sizes, dtype=np.int64), languages, counts)
 
 
 def link(

@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["NO_LANGUAGE", "noise_words"]
 
 NO_LANGUAGE = "zxx"
-NUM_WORDS = 100_000
+NUM_WORDS = 160_000
 CODE_TIMES = 40
 KEYBOARD = (
     "qwertyuiop",
@@ -49,7 +49,7 @@ class _Numbers:
 def noise_words() -> list[str]:
     """Return the words, with repeats, in a fixed order."""
     numbers = _Numbers()
-    makers = (_random, _random, _hexadecimal, _mash, _mash, _repeated)
+    makers = (_random, _random, _hexadecimal, _mash, _mash, _repeated, _home, _rolled)
     return [*(_CODE.split() * CODE_TIMES), *(makers[i % len(makers)](numbers) for i in range(NUM_WORDS))]
 
 
@@ -76,3 +76,20 @@ def _mash(numbers: _Numbers) -> str:
 def _repeated(numbers: _Numbers) -> str:
     unit = "".join(LETTERS[numbers.below(26)] for _ in range(1 + numbers.below(2)))
     return unit * (4 + numbers.below(8))
+
+
+def _home(numbers: _Numbers) -> str:
+    """Mostly the row under the fingers."""
+    letters = []
+    for _ in range(4 + numbers.below(10)):
+        row = KEYBOARD[1] if numbers.below(10) < 7 else KEYBOARD[numbers.below(3)]
+        letters.append(row[numbers.below(len(row))])
+    return "".join(letters)
+
+
+def _rolled(numbers: _Numbers) -> str:
+    """A few neighbouring keys, again and again."""
+    row = KEYBOARD[numbers.below(3)]
+    first = numbers.below(len(row) - 2)
+    unit = row[first : first + 3 + numbers.below(4)]
+    return (unit * 7)[: 6 + numbers.below(16)]

@@ -20,8 +20,9 @@ from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, le
 from samebits.langid.training.backoff import sample_rows, take_rows, with_labels
 from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, select
 from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
+from samebits.langid.training.compact.priors import biases
 from samebits.langid.training.compact.pruning import bucket_count, choose
-from samebits.langid.training.compact.smoothing import Smoothed, logs, smooth
+from samebits.langid.training.compact.smoothing import Smoothed, smooth
 from samebits.langid.training.gather import Rows
 from samebits.langid.training.ledger import Ledger
 from samebits.langid.training.report import make_report
@@ -30,10 +31,7 @@ from samebits.langid.training.tasks import TokenRows, WordCounts, count_words
 __all__ = ["CompactResult", "train_compact"]
 
 REPORT_ROWS = 20_000
-BITS_PER_DOUBLING = (
-    2  # of a language's text up to a million letters: prior odds, chosen on held-out sources (dev/LOG.md)
-)
-MOST_LETTERS = 1_000_000
+OTHER_FILES = 64_000  # bytes of the names, the report and the manifest
 SHIFT = 4  # from 1/1024 bit to 1/64
 
 
@@ -110,9 +108,7 @@ def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabyt
     counted = count(engine, words)
     if not len(counted.keys):
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
-    keep = choose(
-        counted, smooth(words, counted).gains, num_languages=len(languages), num_bytes=megabytes * 1_000_000
-    )
+    keep = choose(counted, smooth(words, counted).gains, num_bytes=megabytes * 1_000_000 - OTHER_FILES)
     counted = select(words, counted, keep)
     return _packed(languages, words, counted, smooth(words, counted))
 
@@ -125,17 +121,8 @@ def _packed(
         counted.keys, counted.sizes, counted.languages, levels, bucket_count(len(counted.keys))
     )
     return CompactFiles(
-        languages, buckets, stream, (smoothed.floors >> SHIFT).astype(np.int32), _biases(words)
+        languages, buckets, stream, (smoothed.floors >> SHIFT).astype(np.int32), biases(languages, words)
     )
-
-
-def _biases(words: NgramVocabulary) -> NDArray[np.int32]:
-    """A language with more text is written by more people: odds before anything is read."""
-    sizes = np.diff(words.word_stops, prepend=0)
-    per_entry = np.repeat(sizes, np.diff(words.counted.stops, prepend=0)) * words.counted.counts
-    total = np.bincount(words.counted.languages, weights=per_entry, minlength=words.num_languages)
-    letters = np.minimum(total.astype(np.int64), MOST_LETTERS)
-    return (BITS_PER_DOUBLING * logs(letters) >> SHIFT).astype(np.int32)
 
 
 def _report(rows: Rows, files: CompactFiles, chosen: NDArray[np.int64]) -> dict[str, Any]:
