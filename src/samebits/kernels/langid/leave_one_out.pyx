@@ -1,10 +1,11 @@
 """How far each row's label is behind when the row's own counts are taken from it: a row cannot vouch for itself.
 
 A row's scores are the sums of its words' vectors, kept for words that come again; only the label's column needs the row's own
-counts taken out, feature by feature. A word's features are looked up once per call and kept as numbers.
+counts taken out, feature by feature. A word's features are looked up once per call and kept as numbers. Rows are taken label by
+label, so that what a label has of a feature lies in one place beside how often the row has it.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -30,7 +31,15 @@ cdef struct Memo:
     uint64_t* keys
 
 cdef struct Own:
-    int32_t* of  # feature -> occurrences in the row
+    # One feature as the label at hand has it, and as the row at hand has it.
+    int32_t times  # in the row
+    uint32_t count  # in the label; 0: the label does not have it
+    int16_t value
+    int16_t group
+    int32_t alone  # no other language has it
+
+cdef struct Held:
+    Own* of  # by feature
     int32_t* touched
     int64_t num
 
@@ -92,45 +101,66 @@ cdef int64_t remember(Memo* m, Scorer scorer, int64_t word, const uint8_t* p, in
     return m.num - 1
 
 
-cdef int64_t entry_of(Scorer scorer, int64_t f, int label) noexcept nogil:
-    # The label's entry among the feature's sorted languages, or -1.
-    cdef int64_t low = scorer.stops[f - 1] if f else 0, high = scorer.stops[f], middle
-    while low < high:
-        middle = (low + high) // 2
-        if scorer.languages[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < scorer.stops[f] and scorer.languages[low] == label else -1
+cdef class ByLanguage:
+    """The entries of each language: feature and entry numbers."""
+
+    cdef int64_t[::1] starts
+    cdef int32_t[::1] features
+    cdef int32_t[::1] entries
+
+    def __cinit__(self, Scorer scorer):
+        cdef int64_t f, e, at
+        cdef int64_t[::1] next_at
+        numbers = np.bincount(np.asarray(scorer.languages), minlength=scorer.num_languages)
+        self.starts = np.concatenate([[0], np.cumsum(numbers)]).astype(np.int64)
+        self.features, self.entries = np.empty(len(scorer.languages), np.int32), np.empty(len(scorer.languages), np.int32)
+        next_at = np.asarray(self.starts).copy()
+        for f in range(scorer.keys.shape[0]):
+            for e in range(scorer.stops[f - 1] if f else 0, scorer.stops[f]):
+                at = next_at[scorer.languages[e]]
+                self.features[at], self.entries[at] = <int32_t>f, <int32_t>e
+                next_at[scorer.languages[e]] += 1
+
+    cdef void put(self, Scorer scorer, Own* own, int label, const uint32_t[::1] counts) noexcept nogil:
+        # Put down what a label has.
+        cdef int64_t i, f, e
+        for i in range(self.starts[label], self.starts[label + 1]):
+            f, e = self.features[i], self.entries[i]
+            own[f] = Own(
+                times=0, count=counts[e], value=scorer.values[e], group=<int16_t>group_of(scorer.keys[f]),
+                alone=scorer.stops[f] - (scorer.stops[f - 1] if f else 0) == 1,
+            )
+
+    cdef void clear(self, Own* own, int label) noexcept nogil:
+        cdef int64_t i
+        if label >= 0:
+            for i in range(self.starts[label], self.starts[label + 1]):
+                own[self.features[i]].count = 0
 
 
 cdef void take_out(
-    Scorer scorer, Own* own, const uint32_t[::1] counts, const int64_t[:, ::1] constants, const int32_t* table,
-    int label, int32_t* acc,
+    Scorer scorer, Held* held, const int64_t[:, ::1] constants, const int32_t* table, int label, int32_t* acc,
 ) noexcept nogil:
     # Features seen in this row alone say nothing, for any language; of the others the label has fewer.
-    cdef int64_t i, f, e, left
-    cdef int32_t times, value
+    cdef int64_t i, left
+    cdef int32_t value
     cdef int g, l
     cdef int32_t alone[NUM_GROUPS]
+    cdef Own* own
     memset(alone, 0, sizeof(alone))
-    for i in range(own.num):
-        f = own.touched[i]
-        times = own.of[f]
-        own.of[f] = 0
-        e = entry_of(scorer, f, label)
-        if e < 0:
-            continue
-        g = group_of(scorer.keys[f])
-        left = max(<int64_t>counts[e] - times, 0)
-        if left == 0 and scorer.stops[f] - (scorer.stops[f - 1] if f else 0) == 1:
-            alone[g] += times
-            acc[label] -= times * scorer.values[e]
-            continue
-        value = table[g * TABLE + left] if left < TABLE else <int32_t>(
-            (constants[g, 1] * ilog2(<uint64_t>(constants[g, 0] * left + 1))) >> VALUE_SHIFT)
-        acc[label] -= times * (scorer.values[e] - value)
-    own.num = 0
+    for i in range(held.num):
+        own = held.of + held.touched[i]
+        g = own.group
+        left = max(<int64_t>own.count - own.times, 0)
+        if left == 0 and own.alone:
+            alone[g] += own.times
+            acc[label] -= own.times * own.value
+        else:
+            value = table[g * TABLE + left] if left < TABLE else <int32_t>(
+                (constants[g, 1] * ilog2(<uint64_t>(constants[g, 0] * left + 1))) >> VALUE_SHIFT)
+            acc[label] -= own.times * (own.value - value)
+        own.times = 0
+    held.num = 0
     for g in range(NUM_GROUPS):
         if alone[g]:
             for l in range(scorer.num_languages):
@@ -147,7 +177,7 @@ cdef void fill_table(const int64_t[:, ::1] constants, int32_t* table) noexcept n
 
 
 cdef bint add_row(
-    Scorer scorer, Memo* m, Own* own, const uint32_t* tokens, int64_t num, const uint8_t[::1] words,
+    Scorer scorer, Memo* m, Held* held, const uint32_t* tokens, int64_t num, const uint8_t[::1] words,
     const int64_t[::1] word_stops, int32_t* acc,
 ) noexcept nogil:
     # Sum the words' vectors, and count how often the row has each feature.
@@ -167,10 +197,11 @@ cdef bint add_row(
             acc[l] += vector[l]
         for i in range(m.starts[place], m.starts[place + 1]):
             f = m.features[i]
-            if own.of[f] == 0:
-                own.touched[own.num] = f
-                own.num += 1
-            own.of[f] += 1
+            if held.of[f].count:
+                if held.of[f].times == 0:
+                    held.touched[held.num] = f
+                    held.num += 1
+                held.of[f].times += 1
     return True
 
 
@@ -189,42 +220,49 @@ def leave_one_out(
     ``counts`` are the entries' counts and ``constants[g]`` is (1 / alpha, weight) of group g, from which the values were
     made. Features seen in this row alone are skipped.
     """
-    cdef int64_t n = token_stops.shape[0], r, w, start, longest = 0, num_features = scorer.keys.shape[0] + 1
-    cdef int l
+    cdef int64_t n = token_stops.shape[0], i, r, w, start, longest = 0, num_features = scorer.keys.shape[0] + 1
+    cdef int l, label = -1
     cdef bint ok = True
     tops, leads = np.empty(n, np.int32), np.empty(n, np.int32)
     cdef int32_t[::1] top_view = tops, lead_view = leads
+    cdef const int64_t[::1] order = np.argsort(np.asarray(labels), kind="stable")
+    cdef ByLanguage entries = ByLanguage(scorer)
     for w in range(word_stops.shape[0]):
         longest = max(longest, word_stops[w] - (word_stops[w - 1] if w else 0))
     cdef Memo memo
-    cdef Own own = Own(
-        of=<int32_t*>calloc(num_features, sizeof(int32_t)), touched=<int32_t*>malloc(num_features * sizeof(int32_t)), num=0
+    cdef Held held = Held(
+        of=<Own*>calloc(num_features, sizeof(Own)), touched=<int32_t*>malloc(num_features * sizeof(int32_t)), num=0
     )
     cdef int32_t* acc = <int32_t*>malloc(scorer.width * sizeof(int32_t))
     cdef int32_t* table = <int32_t*>malloc(NUM_GROUPS * TABLE * sizeof(int32_t))
     ok = start_memo(&memo, scorer, word_stops.shape[0], longest)
     try:
-        if not ok or own.of == NULL or own.touched == NULL or acc == NULL or table == NULL:
+        if not ok or held.of == NULL or held.touched == NULL or acc == NULL or table == NULL:
             raise MemoryError
         with nogil:
             fill_table(constants, table)
-            for r in range(n):
+            for i in range(n):
+                r = order[i]
+                if labels[r] != label:
+                    entries.clear(held.of, label)
+                    label = labels[r]
+                    entries.put(scorer, held.of, label, counts)
                 start = token_stops[r - 1] if r else 0
-                ok = add_row(scorer, &memo, &own, &tokens[0] + start, token_stops[r] - start, words, word_stops, acc)
+                ok = add_row(scorer, &memo, &held, &tokens[0] + start, token_stops[r] - start, words, word_stops, acc)
                 if not ok:
                     break
-                take_out(scorer, &own, counts, constants, table, labels[r], acc)
+                take_out(scorer, &held, constants, table, label, acc)
                 top_view[r] = 0
                 for l in range(1, scorer.num_languages):
                     if acc[l] > acc[top_view[r]]:
                         top_view[r] = l
-                lead_view[r] = acc[top_view[r]] - acc[labels[r]]
+                lead_view[r] = acc[top_view[r]] - acc[label]
         if not ok:
             raise MemoryError
         return tops, leads
     finally:
         free_memo(&memo)
-        free(own.of)
-        free(own.touched)
+        free(held.of)
+        free(held.touched)
         free(acc)
         free(table)
