@@ -1,6 +1,7 @@
-"""One language identifier on one file of labelled texts, in an environment of its own: arguments NAME FILE [MODEL].
+"""One language identifier on files of labelled texts, in an environment of its own: arguments NAME MODEL FILE...
 
-FILE has lines ``language TAB text``. Prints JSON: the predictions, CPU seconds, memory, and the size of the package's model.
+A FILE has lines ``language TAB text``; MODEL is for ours alone, else empty. Prints a line of JSON per file: the predictions, CPU
+seconds, memory, and the size of the package.
 Needs nothing but the tool itself, so that it runs beside any NumPy.
 """
 
@@ -115,20 +116,22 @@ def size_of(name: str) -> int:
 
 def main() -> None:
     """Predict and print."""
-    name, path, *model = sys.argv[1:]
+    name, model, *paths = sys.argv[1:]
     makers: dict[str, Callable[[], Predict]] = {
         "lingua": lingua, "cld2": cld2, "heliport": heliport, "py3langid": py3langid, "eld": eld, "lid.176": fasttext,
     }  # fmt: skip
-    predict = samebits(model[0] if model else "") if name == "samebits" else makers[name]()
-    texts = [line.split("\t", 1)[1] for line in Path(path).read_text(encoding="utf-8").split("\n")[:-1]]
-    predict(texts[:100])
-    started = time.process_time()
-    found = predict(texts)
-    seconds = time.process_time() - started
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    predict = samebits(model) if name == "samebits" else makers[name]()
     size = size_of(name) / 1e6 if name != "samebits" else 0.0
-    labels = [CODES.get(label, label) for label in found]
-    print(json.dumps({"labels": labels, "seconds": seconds, "memory": memory, "size": size}))
+    for path in paths:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+        texts = [line.split("\t", 1)[1] for line in lines]
+        predict(texts[:100])
+        started = time.process_time()
+        found = predict(texts)
+        seconds = time.process_time() - started
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+        labels = [CODES.get(label, label) for label in found]
+        print(json.dumps({"labels": labels, "seconds": seconds, "memory": memory, "size": size}))
 
 
 if __name__ == "__main__":
