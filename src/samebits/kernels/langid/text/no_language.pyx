@@ -21,7 +21,7 @@ cdef enum:
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
 cdef bint joints[128]
-cdef bint signs[128]
+cdef int signs[128]  # how much a sign speaks for code, in letters
 
 
 cdef inline uint64_t slot_of(uint64_t packed) noexcept nogil:
@@ -57,8 +57,10 @@ cdef int fill_tables() except -1:
     # Between two letters or digits the first are signs of an address, a path or code.
     for letter in b"./\\_=@:+&%#([{<>|*$":
         joints[letter] = True
-    for letter in b"{}[]<>=;_\\|&*+%$#@^~":
-        signs[letter] = True
+    for letter in b"{}[]<>=_\\|*^~":
+        signs[letter] = 2 * PER_SIGN
+    for letter in b";&+%$#@":  # prose has them too
+        signs[letter] = PER_SIGN
     return 0
 
 
@@ -108,7 +110,7 @@ cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
 
 cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept nogil:
     """Addresses, paths, code, hashes, base64: letters and signs that speak for noise are as many as other letters."""
-    cdef int64_t i = 0, start, letters, visible = 0, odd = 0, plain = 0, num_signs = 0, weak = 0, keys = 0
+    cdef int64_t i = 0, start, letters, visible = 0, odd = 0, plain = 0, sign_letters = 0, weak = 0, keys = 0
     cdef int strength
     cdef bint starts = False
     cdef uint32_t last = 32
@@ -116,7 +118,7 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
         start, letters = i, 0
         while i < num and not flags_of(t, raw[i]) & SPACE:
             letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
-            num_signs += raw[i] < 128 and signs[raw[i]]
+            sign_letters += signs[raw[i]] if raw[i] < 128 else 0
             i += 1
         if i > start:
             strength = strength_of(packed_of(raw + start, i - start)) if letters <= 8 else 0
@@ -132,7 +134,7 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
             else:
                 plain += letters
         i += 1
-    odd += 2 * PER_SIGN * num_signs - PER_SIGN * (num_signs > 0)
+    odd += sign_letters - PER_SIGN * (sign_letters > PER_SIGN)  # one sign says little
     odd += PER_END * (last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and starts))
     if odd > 0:
         odd += weak + keys

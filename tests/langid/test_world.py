@@ -1,0 +1,102 @@
+"""The model in the package: what it promises of Sorani, noise, size, and of how it is described and made."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from samebits import langid
+from samebits.data.artifact import open_artifact
+from samebits.langid.model.default import default_folder
+
+REPO = Path(__file__).resolve().parents[2]
+CORPUS = REPO.parent / "shared" / "data" / "world" / "world.jsonl.zst"
+SORANI = (
+    "هەموو مرۆڤەکان بە ئازادی لە دایک دەبن",
+    "ئەم کتێبە زۆر خۆشە و من حەزم لێیەتی",
+    "ئێمە لە هەولێر دەژین و کار دەکەین",
+)
+
+
+@pytest.fixture(scope="module")
+def world() -> langid.LangidModel:
+    return langid.load_default()
+
+
+@pytest.mark.parametrize("text", SORANI)
+def test_sorani_is_sorani_in_both_spellings(world: langid.LangidModel, text: str) -> None:
+    """The letter AE is also written as heh with a zero-width non-joiner; the word must not be cut there."""
+    older = text.replace("\u06d5", "\u0647\u200c")
+    assert older != text
+    assert world.predict([text, older]) == ["ckb", "ckb"]
+    assert world.predict(older, languages=["ku", "ar", "fa"]) == "ckb"
+    assert world.predict(text, scripts=True) == "ckb_Arab"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [(["hbs", "sl"], {"bs", "hr", "sr"}), (["no", "da"], {"nb", "nn"}), (["nb", "sv"], {"nb"})],
+)
+def test_macrolanguages_stand_for_their_languages(
+    world: langid.LangidModel, allowed: list[str], expected: set[str]
+) -> None:
+    text = "Dobro jutro, kako ste danas?" if "hbs" in allowed else "Jeg vet ikke hva jeg skal si"
+    assert world.predict(text, languages=allowed) in expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "public static void main(String[] args) {",
+        "x = y + 1",
+        "for k in keys:",
+        "#define LIMIT 100",
+        "static int count_words(const char* text);",
+        "asdfasdf",
+        "qwerqwer",
+        "https://example.org/a/b?c=d",
+    ],
+)
+def test_code_and_mash_have_no_language(world: langid.LangidModel, text: str) -> None:
+    assert world.predict(text) in ("zxx", "und")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Is it red & white; or blue?",
+        "Igama lami nguSipho, ngihlala eThekwini kwaZulu-Natal",
+        "これは本(SCIS)です。",
+        "Каждый человек имеет право; это право включает свободу",
+        "for example, this one",
+        "The price is $5 (about 4€) + tax.",
+    ],
+)
+def test_prose_with_signs_has_a_language(world: langid.LangidModel, text: str) -> None:
+    assert world.predict(text) not in ("zxx", "und")
+
+
+def test_it_is_as_small_as_promised() -> None:
+    assert sum(path.stat().st_size for path in default_folder().iterdir()) <= 15_000_000
+
+
+def test_its_page_names_its_digest_and_command() -> None:
+    page = (REPO / "docs" / "models.md").read_text(encoding="utf-8")
+    artifact = open_artifact(default_folder())
+    assert f"`{artifact.digest}`" in page
+    assert f"--megabytes {artifact.config['megabytes']} " in page
+
+
+def test_its_page_names_the_corpus() -> None:
+    if not CORPUS.is_file():
+        pytest.skip(
+            f"no corpus at {CORPUS}: 'python -m benchmarks.langid_retrain' compares digests where it is"
+        )
+    page = (REPO / "docs" / "models.md").read_text(encoding="utf-8")
+    found = re.search(r"sha256 `([0-9a-f]{64})`", page)
+    assert found is not None
+    with CORPUS.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == found[1]
