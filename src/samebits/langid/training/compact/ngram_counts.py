@@ -96,7 +96,9 @@ class CountKeys:
         keys = keys[order]
         last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True)) if len(keys) else np.empty(0, np.int64)
         sizes = np.diff(last, prepend=-1).astype(np.uint16)
-        return KeysPart(keys[last], where[order[last]], sizes, languages[order].astype(np.uint8), counts[order])
+        return KeysPart(
+            keys[last], where[order[last]], sizes, languages[order].astype(np.uint8), counts[order]
+        )
 
 
 def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:

@@ -20,9 +20,7 @@ FOR_WORDS = 1 << 10  # a word counts double: held-out sources gain .4 on single 
 HIGHEST = 1 << 20
 
 
-def choose(
-    counted: NgramCounts, gains: NDArray[np.int32], *, num_bytes: int
-) -> NDArray[np.bool_]:
+def choose(counted: NgramCounts, gains: NDArray[np.int32], *, num_bytes: int) -> NDArray[np.bool_]:
     """Return which entries to keep, so that the model takes at most ``num_bytes``."""
     weight = weigh(
         counted.counts,
