@@ -25,7 +25,7 @@ from benchmarks.lm_sides import ours, say
 from samebits import arithmetic
 
 NAME = "lm_bits"
-TINY = {"layers": 2, "heads": 2, "dim": 32, "block": 16, "batch": 28, "shards": 7, "validate_every": 0}
+TINY = {"layers": 2, "heads": 2, "width": 32, "block": 16, "batch": 28, "shards": 7, "validate_every": 0}
 WORKERS = (1, 2, 3, 4, 7)
 ARM_STEPS = 20
 HERE = Place()

@@ -257,6 +257,9 @@ def test_a_flag_of_0_1_is_answered_with_its_new_name(samebits: Run, tmp_path: Pa
     ended = samebits("graph", "train", "x.jsonl", "-o", tmp_path / "out", "--grad-shards", "2")
     assert ended.code == 2
     assert "hint: it is called --shards now" in ended.err
+    ended = samebits("lm", "train", "x.txt", "-o", tmp_path / "out", "--dim", "32")
+    assert ended.code == 2
+    assert "hint: it is called --width now" in ended.err
 
 
 @pytest.mark.parametrize("job", ["lm", "graph"])

@@ -11,6 +11,7 @@ import pytest
 from samebits.core.config import (
     config_digest,
     environment_layer,
+    from_saved,
     make_config,
     option,
     read_toml,
@@ -93,6 +94,28 @@ def test_where_the_input_lies_is_neither_saved_nor_digested() -> None:
 )
 def test_every_other_field_changes_the_digest(change: dict[str, Any]) -> None:
     assert config_digest(Example(**change)) != config_digest(Example())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A setting as it was called first."""
+
+    dim: int = option(1, help="width")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Now:
+    """The same setting under a better name."""
+
+    width: int = option(1, help="width", saved_as="dim")
+
+
+def test_a_better_name_changes_no_digest_and_what_was_saved_is_read_back() -> None:
+    assert config_digest(Now(width=3)) == config_digest(Before(dim=3))
+    assert make_config(Now, from_saved(Now, saved_fields(Before(dim=3)))) == Now(width=3)
+    with pytest.raises(ConfigError) as caught:
+        make_config(Now, {"dim": 3})
+    assert caught.value.hint == "it is called width now"
 
 
 def test_variables_carry_the_prefix_of_their_table() -> None:

@@ -80,7 +80,7 @@ def _tokens_rows(output: Path) -> Path:
 
 
 def _lm(output: Path) -> Path:
-    values = {"layers": 1, "heads": 2, "dim": 16, "block": 8, "steps": 2, "batch": 4}
+    values = {"layers": 1, "heads": 2, "width": 16, "block": 8, "steps": 2, "batch": 4}
     return _run("lm", {"inputs": [_text(output)], **values}, output)
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 SIZES: dict[str, Any] = {
     "layers": 2,
     "heads": 3,
-    "dim": 24,
+    "width": 24,
     "block": 20,
     "batch": 14,
     "shards": 7,

@@ -199,7 +199,7 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
     ("settings", "message"),
     [
         ({"batch": 30}, "--batch 30 cannot be cut into --shards 4 equal parts"),
-        ({"dim": 100, "heads": 8}, "a width of 100 cannot be cut into 8 heads"),
+        ({"width": 100, "heads": 8}, "a width of 100 cannot be cut into 8 heads"),
         ({"sample_every": 70}, "--sample-every 70 is no multiple of --validate-every 100"),
         ({"positions": "learned", "qk_norm": "on"}, "--qk-norm needs --positions rope"),
     ],

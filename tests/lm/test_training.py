@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 TINY: dict[str, Any] = {
     "layers": 2,
     "heads": 2,
-    "dim": 16,
+    "width": 16,
     "block": 8,
     "batch": 14,
     "shards": 7,

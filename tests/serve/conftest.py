@@ -137,7 +137,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small: dict[str, Any] = {
         "layers": 1,
         "heads": 2,
-        "dim": 16,
+        "width": 16,
         "block": 16,
         "batch": 4,
         "shards": 1,

@@ -53,7 +53,7 @@ def make_scene(folder: Path) -> None:
     cleaning = CleanConfig(inputs=(str(table),), model=str(folder / "languages"))
     run("langid_clean", cleaning, output=folder / "clean", options=ONE)
     run("tokens", TokensConfig(inputs=(str(book),), tokenizer="word"), output=folder / "tokens", options=ONE)
-    tiny: dict[str, Any] = {"layers": 2, "heads": 2, "dim": 32, "block": 32, "shards": 1, "steps": 40}
+    tiny: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "block": 32, "shards": 1, "steps": 40}
     lm.train(str(book), output=folder / "writer", options=ONE, **tiny)
     trained(folder / "night-1", steps=2000, sample=WRITES)
     trained(folder / "night-2", steps=2000, sample=WRITES)

@@ -30,6 +30,7 @@ __all__ = [
     "Setting",
     "config_digest",
     "environment_layer",
+    "from_saved",
     "make_config",
     "option",
     "read_toml",
@@ -61,6 +62,7 @@ class Setting(NamedTuple):
     many: bool
     metavar: str
     omit_default: bool
+    saved_as: str
 
     @property
     def flag(self) -> str:
@@ -78,6 +80,7 @@ def option(
     override: bool = False,
     metavar: str = "",
     omit_default: bool = False,
+    saved_as: str = "",
 ) -> Any:
     """Define a setting as a dataclass field.
 
@@ -91,6 +94,7 @@ def option(
             result says that it was used. It stands in a help section of its own.
         metavar: Placeholder in the help, e.g. ``"N|auto"``.
         omit_default: True for a setting that came later: its default is not saved, so earlier digests stay the same.
+        saved_as: Its name in artifacts and digests, where that was fixed before the setting got a better one.
     """
     extra = {
         "help": help,
@@ -100,6 +104,7 @@ def option(
         "override": override,
         "metavar": metavar,
         "omit_default": omit_default,
+        "saved_as": saved_as,
     }
     return dataclasses.field(default=default, metadata={METADATA_KEY: extra})
 
@@ -243,11 +248,18 @@ def saved_fields(config: Any) -> dict[str, Any]:
         for setting in settings_of(type(config))
         if not (setting.location or setting.how or setting.override)
     ]
-    values = {setting.name: getattr(config, setting.name) for setting in kept}
-    for setting in kept:
-        if setting.omit_default and values[setting.name] == setting.default:
-            del values[setting.name]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    values = {setting: getattr(config, setting.name) for setting in kept}
+    return {
+        setting.saved_as or setting.name: list(value) if isinstance(value, tuple) else value
+        for setting, value in values.items()
+        if not (setting.omit_default and value == setting.default)
+    }
+
+
+def from_saved(cls: type, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return saved fields under the names that their settings have today."""
+    names = {setting.saved_as: setting.name for setting in settings_of(cls) if setting.saved_as}
+    return {names.get(name, name): value for name, value in saved.items()}
 
 
 def config_digest(config: Any) -> str:

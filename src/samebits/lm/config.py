@@ -13,15 +13,15 @@ __all__ = ["PRESETS", "LmConfig"]
 
 # shakespeare-char is the size people compare on; tiny is for trying things out; small is an evening on a laptop.
 PRESETS: dict[str, dict[str, int]] = {
-    "shakespeare-char": {"layers": 4, "heads": 4, "dim": 128, "block": 64, "batch": 32, "steps": 1000},
-    "tiny": {"layers": 2, "heads": 2, "dim": 64, "block": 32, "batch": 16, "steps": 200},
-    "small": {"layers": 6, "heads": 6, "dim": 192, "block": 128, "batch": 32, "steps": 3000},
+    "shakespeare-char": {"layers": 4, "heads": 4, "width": 128, "block": 64, "batch": 32, "steps": 1000},
+    "tiny": {"layers": 2, "heads": 2, "width": 64, "block": 32, "batch": 16, "steps": 200},
+    "small": {"layers": 6, "heads": 6, "width": 192, "block": 128, "batch": 32, "steps": 3000},
 }
 _POSITIVE = (
     "depth",
     "layers",
     "heads",
-    "dim",
+    "width",
     "block",
     "batch",
     "shards",
@@ -65,7 +65,7 @@ class LmConfig:
     )
     layers: int | None = option(None, help="number of blocks", metavar="N")
     heads: int | None = option(None, help="attention heads", metavar="N")
-    dim: int | None = option(None, help="width of the model", metavar="N")
+    width: int | None = option(None, help="width of the model", metavar="N", saved_as="dim")
     block: int | None = option(None, help="length of the context in tokens", metavar="N")
     model: Literal["modern", "classic"] = option(
         "modern", help="block: what learns fastest, or that of GPT-2"

@@ -79,21 +79,21 @@ def resolve(config: LmConfig, vocab: int) -> RunSettings:
 def _sizes(config: LmConfig) -> dict[str, int]:
     sizes = dict(PRESETS[config.preset])
     if config.depth is not None:
-        dim = WIDTH_PER_LAYER * config.depth
-        sizes |= {"layers": config.depth, "dim": dim, "heads": config.depth}
+        width = WIDTH_PER_LAYER * config.depth
+        sizes |= {"layers": config.depth, "width": width, "heads": config.depth}
     return sizes | {
         name: value
-        for name in ("layers", "heads", "dim", "block")
+        for name in ("layers", "heads", "width", "block")
         if (value := getattr(config, name)) is not None
     }
 
 
 def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Architecture:
-    dim, heads = sizes["dim"], sizes["heads"]
-    if dim % heads or dim // heads % WIDTH_STEP:
+    width, heads = sizes["width"], sizes["heads"]
+    if width % heads or width // heads % WIDTH_STEP:
         raise ConfigError(
-            f"a width of {dim} cannot be cut into {heads} heads of an even width",
-            hint=f"use --dim {-(-dim // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or other --heads",
+            f"a width of {width} cannot be cut into {heads} heads of an even width",
+            hint=f"use --width {-(-width // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or other --heads",
         )
     choices: dict[str, Any] = dict(BLOCKS[config.model])
     for name in ("norm", "positions", "activation"):
@@ -112,7 +112,7 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
         vocab=vocab,
         layers=sizes["layers"],
         heads=heads,
-        dim=dim,
+        dim=width,
         block=sizes["block"],
         **choices,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from samebits import api
-from samebits.core.config import make_config
+from samebits.core.config import from_saved, make_config
 from samebits.core.engine import Engine
 from samebits.core.observing.events import Event, ShardDone
 from samebits.core.options import RunOptions
@@ -182,7 +182,10 @@ def plan_again(
     """
     job = get_job(str(artifact.manifest["job"]))
     record = read_record(artifact.folder)
-    config = make_config(job.Config, {**artifact.config, "inputs": tuple(inputs) or record["inputs"]})
+    config = make_config(
+        job.Config,
+        {**from_saved(job.Config, artifact.config), "inputs": tuple(inputs) or record["inputs"]},
+    )
     code = str(getattr(config, "own_code", ""))
     if code and not allow_code:
         raise ConfigError(
