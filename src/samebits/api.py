@@ -31,6 +31,7 @@ from samebits.data.journal import (
     checkpoint_folder,
     holds_work,
     journal_folder,
+    parts_folder,
     remove_finished,
     remove_journal,
 )
@@ -259,6 +260,7 @@ class _Session:
             recheck=self.options.recheck,
             stage_caps=self.options.stage_caps(),
             place=self.place(executor.workers),
+            parts=parts_folder(self.journal.folder),
         )
 
     def place(self, workers: int) -> Place:

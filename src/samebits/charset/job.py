@@ -20,14 +20,14 @@ from samebits.charset.codec import canonical_name
 from samebits.charset.config import CharsetConfig
 from samebits.charset.pairs import Pair, builtin_pairs, choose_pairs, read_pairs
 from samebits.charset.recipes.recipe import load_book
+from samebits.charset.training.fold import CharsetFold
 from samebits.charset.training.project import PairCounts
 from samebits.charset.training.slices import ROWS, Slices, cut_slices, language_of
 from samebits.charset.training.tasks import (
-    CountSlice,
     Inputs,
     ProjectedPart,
-    ProjectLanguage,
     ScanSlice,
+    SlicePart,
     Sums,
     pair_from_plain,
 )
@@ -35,8 +35,9 @@ from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.observing.events import Warned
-from samebits.core.plan import Plan, ShardTable
+from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.tree import folding
 from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import InputError
 
@@ -104,18 +105,23 @@ class CharsetJob:
             engine.observer(Warned(f"text of these languages has no pair and is left out: {names}"))
         inputs = Inputs(slices, self._quotas(plan, config, engine))
         sums = Sums()
-        for _, part in engine.map_ordered(
-            "count", CountSlice(config.recipe, pairs), plan.shards, state=inputs, unit="bytes"
-        ):
-            sums.add(part, slices, out)
+        fold = CharsetFold(config.recipe, pairs, config.html_samples)
+        with folding(engine, plan.digest) as workers:
+            told = workers.run(
+                "count",
+                fold,
+                plan.shards,
+                lambda _, part: sums.add(SlicePart(**part), slices, out),
+                partitions=len(fold.languages),
+                state=inputs,
+                unit="bytes",
+                then=lambda found: [told for told, _ in found],
+            )
         out.bad_rows.check()
-        languages = sums.languages()
-        state = [(name, counts.to_part(), sums.first[name]) for name, counts in languages.items()]
-        task = ProjectLanguage(config.recipe, pairs, config.html_samples)
-        shards = _one_each(len(state))
         projected = {
-            state[shard.source][0]: part
-            for shard, part in engine.map_ordered("project", task, shards, state=state, unit="languages")
+            language: ProjectedPart(**part)
+            for language, part in zip(fold.languages, told, strict=True)
+            if part is not None
         }
         asked = config.pairs != "builtin" or bool(config.languages)
         rows = [_row(pair, projected.get(pair.language), config, asked=asked) for pair in pairs]
@@ -144,11 +150,6 @@ def _left_out(slices: Slices, pairs: Sequence[Pair]) -> list[str]:
     """Languages of plain text files that no chosen pair has; rows of other files are counted as they are read."""
     chosen = {ROWS, *(pair.language for pair in pairs)}
     return sorted({language_of(source) for source in slices.corpus.sources} - chosen)
-
-
-def _one_each(number: int) -> ShardTable:
-    numbers = np.arange(number)
-    return ShardTable.from_ranges(source=numbers, start=np.zeros(number), stop=np.ones(number))
 
 
 def _row(

@@ -61,6 +61,7 @@ class Engine:
         recheck: Run every Nth shard twice and compare; 0 is off.
         stage_caps: Fewer workers for some stages.
         place: For jobs that train: handed on to ``lockstep``, which alone reads it.
+        parts: Folder for what workers keep for one another (``data.folding``); None where nothing outlives the run.
     """
 
     executor: Executor
@@ -72,6 +73,7 @@ class Engine:
     recheck: int = 0
     stage_caps: Mapping[str, int] = field(default_factory=dict)
     place: Place = field(default_factory=Place)
+    parts: Path | None = None
 
     def map_ordered(
         self,
@@ -81,8 +83,17 @@ class Engine:
         *,
         state: Any = None,
         unit: str,
+        usable: Callable[[Any], bool] = lambda part: True,
     ) -> Iterator[tuple[Shard, Part]]:
-        """Yield (shard, part) in shard order, whatever the order of arrival; ``unit`` is what shards count, for people.
+        """Yield (shard, part) in shard order, whatever the order of arrival.
+
+        Args:
+            stage: Name of the stage.
+            task: What to do.
+            shards: With what.
+            state: Published to all workers.
+            unit: What shards count, for people.
+            usable: Whether a part from the store is still good; if not, its shard is computed again.
 
         Raises:
             ShardFailed: if a task raised.
@@ -92,7 +103,7 @@ class Engine:
         started = clock.seconds()
         self.observer(StageStarted(stage, len(shards), _num_units(shards), unit))
         handle = self.executor.publish(state)
-        yield from _Stage(self, stage, task, shards, handle).run()
+        yield from _Stage(self, stage, task, shards, handle, usable).run()
         self.observer(StageDone(stage, clock.seconds() - started))
 
     def map_reduce(
@@ -155,13 +166,20 @@ class _Stage:
     """One pass of the engine over its shards; the module docstring names its state."""
 
     def __init__(
-        self, engine: Engine, stage: str, task: Task, shards: Sequence[Shard], handle: Handle
+        self,
+        engine: Engine,
+        stage: str,
+        task: Task,
+        shards: Sequence[Shard],
+        handle: Handle,
+        usable: Callable[[Any], bool],
     ) -> None:
         self.engine = engine
         self.stage = stage
         self.task = task
         self.shards = shards
         self.handle = handle
+        self.usable = usable
         self.workers = engine.executor.workers
         cap = engine.stage_caps.get(stage, self.workers)
         self.window = engine.window or WINDOW_PER_WORKER * self.workers
@@ -206,8 +224,8 @@ class _Stage:
         """Take a part from the store if a run before this one finished it."""
         shard = self.shard_at[position]
         found, part = self.engine.store.load(self.stage, shard.index)
-        if found:
-            part = self.kept(shard, part)
+        part = self.kept(shard, part) if found else None
+        if found := found and self.usable(part):
             digest = self.engine.store.known_digest(self.stage, shard.index) or ""
             done = Done(shard.index, part, False, digest, clock.seconds(), 0.0, "journal")
             self.ready[position] = done

@@ -1,4 +1,4 @@
-"""The job ``count``: a Task that turns a shard into a part, and the two functions ``plan`` and ``run``.
+"""The job ``count``: the two functions ``plan`` and ``run``; how workers count and fold is in ``fold.py``.
 
 It is the worked example of a job: see docs/guides/add-a-job.md for a walk through it.
 """
@@ -6,57 +6,20 @@ It is the worked example of a job: see docs/guides/add-a-job.md for a walk throu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from samebits.core.config import config_digest
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.count.config import CountConfig
+from samebits.count.fold import WRITE, CountFold, WriteRange, choose_cuts
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.inputs.corpus import Corpus, open_corpus
-from samebits.data.readers.lower import lower_column
-from samebits.data.readers.rows import BadRow, iter_rows
-from samebits.data.table import Ranked, write_counts
-from samebits.kernels.text.ngrams import NgramTable
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.tree import Folding, consecutive, folding, num_partitions
+from samebits.data.inputs.corpus import open_corpus
+from samebits.data.table import Ranked, write_table
 
 __all__ = ["JOB"]
-
-
-class CountPart(NamedTuple):
-    """What one shard holds: its n-grams in order of first sight, and what was read."""
-
-    keys: bytes
-    offsets: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    bad: list[BadRow]
-    num_lines: int
-    num_blank: int
-
-
-@dataclass(frozen=True, slots=True)
-class CountShard:
-    """The task: the n-grams of one shard's rows, in order of first sight."""
-
-    part_type: ClassVar = CountPart
-    config: CountConfig
-
-    def __call__(self, shard: Shard, state: Corpus, /) -> CountPart:
-        """Return keys and counts, and what was read."""
-        table, num_lines, num_blank = NgramTable(), 0, 0
-        bad: list[BadRow] = []
-        for block in iter_rows(state, shard, (self.config.column,)):
-            text = block.columns[self.config.column]
-            if self.config.lower:
-                text = lower_column(text)
-            count = table.count_words if self.config.unit == "word" else table.count_chars
-            count(text.buffer, text.starts, text.stops, self.config.n)
-            bad += block.bad
-            num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
-        keys, offsets, counts = table.arrays()
-        return CountPart(keys, offsets, counts, bad, num_lines, num_blank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,40 +48,66 @@ class CountJob:
         )
 
     def run(self, plan: Plan, config: CountConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Count every shard, fold in shard order, rank once."""
-        total = NgramTable()
-        num_blank = 0
-        for shard, part in engine.map_ordered(
-            "count", CountShard(config), plan.shards, state=plan.inputs, unit="bytes"
-        ):
-            total.add(part.keys, part.offsets, part.counts)
-            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
-            num_blank += part.num_blank
-        out.bad_rows.check()
-        return self.write(config, total, out, num_blank=num_blank)
+        """Count and rank on the workers; put their ranges one after the other."""
+        blank = [0]
 
-    def write(
-        self, config: CountConfig, total: NgramTable, out: ArtifactWriter, *, num_blank: int
-    ) -> dict[str, Any]:
-        """Write the full table, the list of the commonest and the summary."""
-        keys, offsets, counts = total.arrays()
-        order = total.ranking()
-        order = order[: int(np.searchsorted(-counts[order], -config.min_count, side="right"))]
-        ranked = Ranked(keys, offsets, counts, order)
-        write_counts(out, f"counts.{config.table}", ranked, key="ngram")
-        num_read, num_bad = out.bad_rows.num_read, out.bad_rows.num_bad
-        summary = {
-            "lines": {
-                "read": num_read,
-                "used": num_read - num_blank - num_bad,
-                "blank": num_blank,
-                "bad": num_bad,
-            },
-            "ngrams": {"counted": total.total, "distinct": len(total), "in_table": len(order)},
-            "top": [{"ngram": ngram, "count": count} for ngram, count in ranked.top(config.top)],
-        }
-        out.write_json("summary.json", summary)
-        return summary
+        def take(shard: Shard, told: Any) -> None:
+            bad, num_lines, num_blank = told
+            out.bad_rows.take(plan, shard, bad, num_lines=num_lines)
+            blank[0] += num_blank
+
+        fold = CountFold(config, num_partitions(plan.inputs.num_bytes))
+        with folding(engine, plan.digest) as workers:
+            told = workers.run(
+                "count",
+                fold,
+                plan.shards,
+                take,
+                partitions=fold.partitions,
+                state=plan.inputs,
+                unit="bytes",
+                then=lambda found: _write_table(workers, found, config, out),
+            )
+        return _write_summary(told, config, out, num_blank=blank[0])
+
+
+def _write_table(
+    workers: Folding, found: list[tuple[Any, Index]], config: CountConfig, out: ArtifactWriter
+) -> list[Any]:
+    """Let workers write ranges of the ranking, and join them; return what was told of the partitions."""
+    out.bad_rows.check()
+    state = [([(count, key) for count, key in told["starts"]], index) for told, index in found]
+    cuts = tuple(choose_cuts([starts for starts, _ in state], len(found)))
+    lines = config.table == "jsonl"
+    task = WriteRange(workers.folder, cuts, lines)
+    shards = consecutive(len(cuts) + 1, 1)
+    written = [part.pieces for _, part in workers.map(WRITE, task, shards, state, unit="ranges")]
+    pieces = (workers.folder.read(index, 0) for index in written)
+    if lines:
+        out.write_pieces("counts.jsonl", (piece.data for piece in pieces))
+    else:
+        rows = [row for piece in pieces for row in Ranked(*piece).rows()]
+        write_table(out, "counts.parquet", {"ngram": [key for key, _ in rows], "count": [n for _, n in rows]})
+    return [told for told, _ in found]
+
+
+def _write_summary(
+    told: list[Any], config: CountConfig, out: ArtifactWriter, *, num_blank: int
+) -> dict[str, Any]:
+    num_read, num_bad = out.bad_rows.num_read, out.bad_rows.num_bad
+    commonest = sorted((count, key) for part in told for count, key in part["top"])[: config.top]
+    summary = {
+        "lines": {
+            "read": num_read,
+            "used": num_read - num_blank - num_bad,
+            "blank": num_blank,
+            "bad": num_bad,
+        },
+        "ngrams": {name: sum(part[name] for part in told) for name in ("counted", "distinct", "in_table")},
+        "top": [{"ngram": key.decode(), "count": -count} for count, key in commonest],
+    }
+    out.write_json("summary.json", summary)
+    return summary
 
 
 JOB = CountJob()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -76,6 +76,15 @@ class ArtifactWriter:
         """Write a whole file."""
         with writing(self.output / name):
             self.path(name).write_bytes(data)
+
+    def write_pieces(self, name: str, pieces: Iterable[bytes | memoryview]) -> None:
+        """Write a whole file, piece by piece; it is hashed on the way."""
+        hasher = hashlib.sha256()
+        with writing(self.output / name), self.open(name) as file:
+            for piece in pieces:
+                hasher.update(piece)
+                file.write(piece)
+        self.know_sha256(name, hasher.hexdigest())
 
     def write_json(self, name: str, value: Any) -> None:
         """Write canonical JSON."""

@@ -6,6 +6,7 @@
 ``lock``        held by the run
 ``checkpoints`` of a job that trains, made and read by ``lockstep``; for resume and clean-up they are finished work too
 ``events.jsonl`` what the run tells; ``events.earlier.jsonl`` what its interrupted attempts told
+``kept``        what workers keep for one another (``data.folding``); the parts in the log say what is in it
 ``spool``       large parts on their way from the workers of a cluster; what a killed run leaves there is of no use
 ``done``        the output is about to be put in its place; with an output there, nothing here is needed any more
 
@@ -44,6 +45,7 @@ __all__ = [
     "holds_work",
     "journal_folder",
     "kept_folder",
+    "parts_folder",
     "remove_finished",
     "remove_journal",
 ]
@@ -67,6 +69,11 @@ def journal_folder(output: Path) -> Path:
 def checkpoint_folder(folder: Path) -> Path:
     """Return where a job that trains keeps its checkpoints."""
     return folder / "checkpoints"
+
+
+def parts_folder(folder: Path) -> Path:
+    """Return where workers keep parts for one another."""
+    return folder / "kept"
 
 
 def kept_folder(output: Path) -> Path:
@@ -114,6 +121,7 @@ class Journal:
             with writing(self.folder):
                 (self.folder / name).unlink(missing_ok=True)
         remove_tree(checkpoint_folder(self.folder))
+        remove_tree(parts_folder(self.folder))
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
@@ -151,6 +159,7 @@ class Journal:
         for name in ("parts.bin", "log.jsonl"):
             with writing(self.folder):
                 (self.folder / name).unlink(missing_ok=True)
+        remove_tree(parts_folder(self.folder))
 
     def _read_log(self) -> None:
         """Read the entries of an earlier run and cut off a torn last line."""

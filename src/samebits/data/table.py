@@ -16,36 +16,24 @@ from numpy.typing import NDArray
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 
-__all__ = ["Ranked", "write_counts", "write_table"]
+__all__ = ["Ranked", "write_table"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Counts by key, best first: row i is ``keys[offsets[order[i]]:offsets[order[i] + 1]]`` and ``counts[order[i]]``."""
 
-    keys: bytes
+    keys: NDArray[np.uint8]
     offsets: NDArray[np.int64]
     counts: NDArray[np.int64]
     order: NDArray[np.int64]
 
-    def top(self, number: int) -> list[tuple[str, int]]:
-        """Return the first rows as Python objects."""
-        order = self.order[:number]
-        spans = zip(self.offsets[order].tolist(), self.offsets[order + 1].tolist(), strict=True)
-        names = [self.keys[start:stop].decode() for start, stop in spans]
-        return list(zip(names, self.counts[order].tolist(), strict=True))
-
-
-def write_counts(out: ArtifactWriter, name: str, ranked: Ranked, *, key: str) -> None:
-    """Write the columns ``key`` and ``count``; as JSON lines without making a Python object of any key."""
-    if name.endswith(".parquet"):
-        rows = ranked.top(len(ranked.order))
-        write_table(out, name, {key: [ngram for ngram, _ in rows], "count": ranked.counts[ranked.order]})
-        return
-    from samebits.kernels.text.countlines import count_lines
-
-    data = count_lines(ranked.keys, ranked.offsets, ranked.counts, ranked.order, key.encode(), b"count")
-    out.write_bytes(name, data.tobytes())
+    def rows(self) -> list[tuple[str, int]]:
+        """Return the rows as Python objects."""
+        spans = zip(self.offsets[self.order].tolist(), self.offsets[self.order + 1].tolist(), strict=True)
+        keys = self.keys.tobytes()
+        names = [keys[start:stop].decode() for start, stop in spans]
+        return list(zip(names, self.counts[self.order].tolist(), strict=True))
 
 
 def write_table(

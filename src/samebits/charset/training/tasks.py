@@ -1,8 +1,7 @@
-"""The tasks of the training and the fold between them: count every slice once, sum, project each language.
+"""What is done with one slice of the training texts: count it once for all encodings of its languages.
 
-Stages: ``scan`` (only with a limit on rows or lines) counts texts by language; ``count`` counts characters, pairs and
-runs of each slice for all encodings of its languages; ``project`` turns a language's sums into byte pairs of each of
-its encodings. Everything is an integer until the retention, which is divided once.
+The stage ``scan`` (only with a limit on rows or lines) counts texts by language; ``count`` counts characters, pairs and runs.
+Everything is an integer until the retention, which is divided once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from samebits.charset.pairs import Pair
 from samebits.charset.recipes.recipe import PLACEHOLDER, load_book
 from samebits.charset.training.count import count_block
 from samebits.charset.training.images import ImageTable
-from samebits.charset.training.project import PairCounts, project_language
+from samebits.charset.training.project import PairCounts
 from samebits.charset.training.slices import Slices, Texts, read_slice
 from samebits.charset.training.tables import LanguageCounts, PlainCounts, add_counts
 from samebits.core.plan import Shard
@@ -29,7 +28,6 @@ from samebits.data.artifact import ArtifactWriter
 __all__ = [
     "CountSlice",
     "Inputs",
-    "ProjectLanguage",
     "ProjectedPart",
     "ScanSlice",
     "Sums",
@@ -221,10 +219,8 @@ def _keep_first(first: list[str], block: TextBlock) -> None:
 
 @dataclass(slots=True)
 class Sums:
-    """The fold of the counting stage."""
+    """How the texts of all slices add up; their counts are folded on the workers (``fold.py``)."""
 
-    counts: dict[str, list[LanguageCounts]] = field(default_factory=dict)
-    first: dict[str, list[str]] = field(default_factory=dict)
     totals: Counter[str] = field(default_factory=Counter)
     other: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
@@ -232,14 +228,6 @@ class Sums:
 
     def add(self, part: SlicePart, slices: Slices, out: ArtifactWriter) -> None:
         """Take one shard's part; shards come in order."""
-        for language, counts in part.languages.items():
-            pending = self.counts.setdefault(language, [])
-            pending.append(LanguageCounts.from_part(counts))
-            if len(pending) >= 8:  # adding in groups keeps both memory and the number of sorts small
-                self.counts[language] = [add_counts(pending)]
-        for language, texts in part.first.items():
-            kept = self.first.setdefault(language, [])
-            kept.extend(texts[: NUM_FIRST_TEXTS - len(kept)])
         for name in ("read", "blank", "left_out", "placeholders"):
             self.totals[name] += getattr(part, name)
         self.other.update(part.other)
@@ -259,40 +247,12 @@ class Sums:
             )
         self.lines_before[source] += num_lines
 
-    def languages(self) -> dict[str, LanguageCounts]:
-        """The sums of each language, by name."""
-        return {name: add_counts(self.counts[name]) for name in sorted(self.counts)}
-
 
 class ProjectedPart(NamedTuple):
     """One language: the encodings that failed and why, and each other's counts as lists of their fields."""
 
     failed: dict[str, str]
     pairs: dict[str, list[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectLanguage:
-    """The task that turns one language's sums into byte pairs of each of its encodings."""
-
-    part_type: ClassVar = ProjectedPart
-    recipe: str
-    pairs: tuple[Pair, ...]
-    html_samples: bool
-
-    def __call__(self, shard: Shard, state: Sequence[tuple[str, PlainCounts, list[str]]], /) -> ProjectedPart:
-        """Return every pair's counts as plain data, and the pairs that failed."""
-        language, part, first = state[shard.source]
-        tables = image_tables(self.recipe, pairs_by_language(self.pairs)[language])
-        counts = [LanguageCounts.from_part(part)]
-        if self.html_samples:
-            markup = load_book(self.recipe).markup(language, first)
-            counts.append(count_block(tables, block_of(markup)))
-        total = add_counts(counts)
-        return ProjectedPart(
-            failed=dict(sorted(total.failed.items())),
-            pairs={name: pair_to_plain(pair) for name, pair in project_language(total, tables).items()},
-        )
 
 
 def pair_to_plain(pair: PairCounts) -> list[Any]:

@@ -6,7 +6,7 @@ folding the tables of consecutive shards in order gives the table of one sequent
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
@@ -362,6 +362,67 @@ cdef class NgramTable:
             counts_view[i] = self.entries[i].count
         offsets_view[self.num_entries] = self.arena_size
         return PyBytes_FromStringAndSize(<char*>self.arena, self.arena_size), offsets, counts
+
+    def partitions(self, int number):
+        """Return ``number`` triples (keys, offsets, counts), each in order of first sight: a key's hash says in which it is.
+
+        The hash is a function of the key's bytes alone, so a key is in the same partition of every table.
+        """
+        cdef int64_t i
+        cdef int part
+        cdef Key key
+        if not 1 <= number <= 1 << 16:
+            raise ValueError(f"{number} partitions")
+        if number == 1:
+            keys, offsets, counts = self.arrays()
+            return [(np.frombuffer(keys, np.uint8), offsets, counts)]
+        part_of = np.empty(self.num_entries, dtype=np.uint16)
+        sizes = np.zeros(number, dtype=np.int64)
+        cdef uint16_t[::1] parts = part_of
+        cdef int64_t[::1] size_of = sizes
+        with nogil:
+            for i in range(self.num_entries):
+                make_key(
+                    &key,
+                    self.arena + self.entries[i].offset,
+                    self.entries[i].length,
+                    self.arena + self.arena_size,
+                    0,
+                )
+                # the high bits: the low ones say where a key is in the table that will hold the partition
+                part = <int>((<uint64_t>key.tag * <uint64_t>number) >> 32)
+                parts[i] = part
+                size_of[part] += 1
+        order = np.argsort(part_of, kind="stable")
+        stops = np.cumsum(sizes)
+        return [self.take(order[stop - size : stop]) for stop, size in zip(stops, sizes)]
+
+    def take(self, const int64_t[::1] order):
+        """Return (keys, offsets, counts) of the entries with these numbers, in this order."""
+        offsets = np.empty(order.shape[0] + 1, dtype=np.int64)
+        counts = np.empty(order.shape[0], dtype=np.int64)
+        cdef int64_t[::1] offsets_view = offsets
+        cdef int64_t[::1] counts_view = counts
+        cdef int64_t i, at = 0
+        cdef uint8_t[::1] keys_view
+        cdef Entry* entry
+        for i in range(order.shape[0]):
+            if not 0 <= order[i] < self.num_entries:
+                raise IndexError(f"entry {order[i]} of {self.num_entries}")
+            at += self.entries[order[i]].length
+        keys = np.empty(at, dtype=np.uint8)
+        keys_view = keys
+        at = 0
+        with nogil:
+            for i in range(order.shape[0]):
+                entry = self.entries + order[i]
+                offsets_view[i] = at
+                counts_view[i] = entry.count
+                if entry.length:
+                    memcpy(&keys_view[at], self.arena + entry.offset, entry.length)
+                at += entry.length
+        offsets_view[order.shape[0]] = at
+        return keys, offsets, counts
 
     def ranking(self):
         """Return entry numbers by falling count; equal counts by the bytes of their keys."""

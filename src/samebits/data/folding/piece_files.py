@@ -1,0 +1,161 @@
+"""Pieces of a part in a file: written by one worker, read by another, never by way of the driver.
+
+A file holds one piece for each partition, one after the other, each the canonical encoding of plain data. What the driver is told is an
+``Index``: the file's name, and size and digest of each piece. Whoever reads a piece compares it with its digest. One that is
+missing or damaged is gone for good: its file is removed, and the driver lets it be computed again.
+
+The files lie in a folder that workers share: beside the output, in its journal, so that a resume finds them. A worker that does
+not see the folder (no shared disk) sends the file itself to the driver, which puts it there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import xxhash
+
+from samebits.core.codec import decode, encode
+from samebits.data.files import writing
+from samebits.errors import SamebitsError
+
+__all__ = ["Index", "PieceFolder", "PieceLost"]
+
+DIGEST_BYTES = 16
+TOKEN = "token"  # noqa: S105 - a file's name
+
+
+class PieceLost(SamebitsError):
+    """A file of pieces is missing, damaged or out of sight; never leaves ``samebits.data.folding``.
+
+    Attributes:
+        unseen: This worker does not see the folder; the file may be well.
+    """
+
+    def __init__(self, message: str, *, unseen: bool = False) -> None:
+        super().__init__(message)
+        self.unseen = unseen
+
+
+class Index(NamedTuple):
+    """Where the pieces of a file are.
+
+    Attributes:
+        name: Of the file, in the folder.
+        sizes: Bytes of each piece; 0 where there is none.
+        digests: xxh3-128 of each, one after the other.
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    digests: bytes
+
+    def plain(self) -> list[Any]:
+        """Return plain data, for a part."""
+        return [self.name, list(self.sizes), self.digests]
+
+    @classmethod
+    def from_plain(cls, found: Sequence[Any]) -> Self:
+        """Return what ``plain`` was made of."""
+        name, sizes, digests = found
+        return cls(name, tuple(sizes), digests)
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the file."""
+        return sum(self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFolder:
+    """A folder of such files; tasks carry it to the workers.
+
+    Attributes:
+        path: Absolute.
+        token: What the folder holds for workers to find, so that another folder of the same name is not taken for it.
+    """
+
+    path: str
+    token: str
+
+    @classmethod
+    def make(cls, path: Path, token: str) -> Self:
+        """Make the folder, or take up one that an interrupted run has left."""
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            (path / TOKEN).write_text(token)
+        return cls(str(path.absolute()), token)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether this process sees the folder; asked once."""
+        return _sees(self.path, self.token)
+
+    def write(self, name: str, pieces: Sequence[Any]) -> tuple[Index, bytes]:
+        """Write a file of pieces (None: no piece); return its index, and its bytes if they could not be written here."""
+        encoded = [b"" if piece is None else encode(piece) for piece in pieces]
+        digests = b"".join(map(xxhash.xxh3_128_digest, encoded))
+        index = Index(name, tuple(map(len, encoded)), digests)
+        data = b"".join(encoded)
+        if not self.is_seen:
+            return index, data
+        self.put(name, data)
+        return index, b""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file in one step: two runs of one task may write it at the same time, with the same bytes."""
+        path = Path(self.path, name)
+        unfinished = path.with_name(f"{name}.{os.getpid()}-{id(data)}.partial")
+        with writing(path):
+            unfinished.write_bytes(data)
+            unfinished.replace(path)
+
+    def holds(self, index: Index) -> bool:
+        """Whether a file is there in its full size; its bytes are looked at by whoever reads them."""
+        try:
+            return Path(self.path, index.name).stat().st_size == index.num_bytes
+        except OSError:
+            return False
+
+    def read(self, index: Index, partition: int) -> Any:
+        """Return one piece, or None if there is none.
+
+        Raises:
+            PieceLost: it is not there, or not what was written.
+        """
+        size, start = index.sizes[partition], sum(index.sizes[:partition])
+        if not size:
+            return None
+        if not self.is_seen:
+            raise PieceLost(f"no worker here sees {self.path}", unseen=True)
+        path = Path(self.path, index.name)
+        digest = index.digests[partition * DIGEST_BYTES : (partition + 1) * DIGEST_BYTES]
+        try:
+            with path.open("rb", buffering=0) as file:
+                file.seek(start)
+                data = file.read(size)
+        except OSError as error:
+            raise PieceLost(f"cannot read {index.name}: {error.strerror}") from error
+        if data is None or xxhash.xxh3_128_digest(data) != digest:
+            path.unlink(missing_ok=True)
+            raise PieceLost(f"{index.name} is not what was written")
+        return decode(data)
+
+    def read_all(self, indexes: Sequence[Index], partition: int) -> Iterator[Any]:
+        """Yield the pieces of one partition in the order of the files."""
+        for index in indexes:
+            piece = self.read(index, partition)
+            if piece is not None:
+                yield piece
+
+
+@lru_cache(maxsize=64)
+def _sees(folder: str, token: str) -> bool:
+    try:
+        return Path(folder, TOKEN).read_text() == token
+    except OSError:
+        return False

@@ -1,0 +1,333 @@
+"""Folds on workers: the driver is told digests and sizes, and no part passes through it.
+
+A job says once how it folds (``Fold``): what a run of consecutive shards gives, cut into disjoint *partitions* by key, and how pieces of
+one partition become one. Then
+    stage                 ``fan_in`` consecutive shards are a *node*: one task counts them and writes a file of pieces
+    stage + " merge N"    while there are more than ``MOST_NODES`` files, each ``MERGED_NODES`` consecutive ones become one
+    stage + " reduce"     one task for each partition folds its pieces in shard order
+The shape of the tree comes from the number of shards alone. All of it are tasks of the engine: order, retries, the check of two
+runs, journal and resume are those of every stage, so a lost worker costs the tasks it had in hand, and its files stay.
+
+A file that is lost or damaged afterwards (``PieceLost``) is made again: the stages are run once more, and all that is whole comes out of
+the journal. Where workers do not see the folder, the driver folds: docs/decisions/folds-on-workers.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from samebits.core.engine import Engine
+from samebits.core.observing.events import Warned
+from samebits.core.plan import Shard, ShardTable
+from samebits.data.folding.piece_files import Index, PieceFolder, PieceLost
+
+__all__ = [
+    "Fold",
+    "Folding",
+    "KeptPart",
+    "consecutive",
+    "fan_in_of",
+    "folding",
+    "kept_part",
+    "num_partitions",
+]
+
+Result = TypeVar("Result")
+
+# Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
+# machine a node for each shard up to a gigabyte.
+FEWEST_NODES = 64
+MOST_FAN_IN = 16
+MOST_NODES = 256  # files that one task reads at the end
+MERGED_NODES = 32
+MOST_PARTITIONS = 64
+PARTITION_BYTES = 32 << 20
+
+
+class KeptPart(NamedTuple):
+    """The part of a task that keeps pieces.
+
+    Attributes:
+        told: What the driver is told.
+        where: The pieces are, as ``Index.plain`` gives it.
+        data: The file itself, from a worker that does not see the folder; else empty.
+    """
+
+    told: Any
+    where: list[Any]
+    data: bytes
+
+    @property
+    def pieces(self) -> Index:
+        """Where the pieces are."""
+        return Index.from_plain(self.where)
+
+
+class Fold(Protocol):
+    """How a job folds on workers: a module-level frozen dataclass, so that plain pickle carries it."""
+
+    def count(self, shards: Sequence[Shard], state: Any, /) -> tuple[list[Any], list[Any]]:
+        """Return what the driver is told of each shard, and one piece for each partition; None where there is none."""
+        ...
+
+    def merge(self, pieces: Iterable[Any], /) -> Any:
+        """Return one piece for pieces of one partition, in shard order."""
+        ...
+
+    def reduce(self, pieces: Iterable[Any], partition: int, /) -> tuple[Any, list[Any]]:
+        """Merge for the last time: return what the driver is told of a partition, and pieces for a later stage."""
+        ...
+
+
+def fan_in_of(num_shards: int) -> int:
+    """Return how many consecutive shards are one node.
+
+    >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000)]
+    [1, 1, 2, 7, 16]
+    """
+    return min(max(1, num_shards // FEWEST_NODES), MOST_FAN_IN)
+
+
+def num_partitions(num_bytes: int) -> int:
+    """Return how many partitions by key an input of so many bytes is worth: a piece has its price however small it is.
+
+    >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 1 << 40)]
+    [1, 1, 4, 64]
+    """
+    return min(max(1, -(-num_bytes // PARTITION_BYTES)), MOST_PARTITIONS)
+
+
+@contextmanager
+def folding(engine: Engine, token: str) -> Iterator[Folding]:
+    """Open the folder for pieces: in the journal, or a temporary one where nothing is kept for a resume.
+
+    Args:
+        engine: Where tasks run.
+        token: Digest of the plan.
+    """
+    if engine.parts is not None:
+        yield Folding(engine, PieceFolder.make(engine.parts, token))
+        return
+    with TemporaryDirectory(prefix="samebits-parts-") as folder:
+        yield Folding(engine, PieceFolder.make(Path(folder), token))
+
+
+class Folding:
+    """The folds of one run.
+
+    Attributes:
+        folder: Where pieces are.
+    """
+
+    def __init__(self, engine: Engine, folder: PieceFolder) -> None:
+        self.folder = folder
+        self._engine = engine
+        self._here = False  # workers do not see the folder: this process goes on alone
+        self._parts: dict[str, dict[int, KeptPart]] = {}  # stage -> shard index -> part
+
+    def run(
+        self,
+        stage: str,
+        fold: Fold,
+        shards: ShardTable,
+        take: Callable[[Shard, Any], None],
+        *,
+        partitions: int,
+        state: Any = None,
+        unit: str,
+        then: Callable[[list[tuple[Any, Index]]], Result],
+    ) -> Result:
+        """Fold all shards; return what ``then`` makes of the partitions.
+
+        Args:
+            stage: Name of the first stage.
+            fold: How.
+            shards: What.
+            take: Is given what the first stage tells of each shard, once, in shard order.
+            partitions: How many pieces ``fold.count`` gives.
+            state: For ``fold.count``.
+            unit: What shards count.
+            then: Is given what was told of each partition, with the index of the pieces it keeps; it may read them, on the
+                workers by ``map``, and is called again if one was lost.
+        """
+        taken = 0
+
+        def take_new(first: int, told: Sequence[Any]) -> None:
+            nonlocal taken
+            for number, one in enumerate(told, first):
+                if number >= taken:
+                    take(shards[number], one)
+                    taken = number + 1
+
+        for tries_left in range(self._engine.retries, -1, -1):
+            try:
+                return then(self._fold(stage, fold, shards, take_new, partitions, state, unit))
+            except PieceLost as lost:
+                self._here = self._here or lost.unseen
+                if not tries_left:
+                    raise
+                self._engine.observer(Warned(f"a part was lost ({lost.message}); making it again"))
+        raise AssertionError("the last try returns or raises")
+
+    def _fold(
+        self,
+        stage: str,
+        fold: Fold,
+        shards: ShardTable,
+        take: Callable[[int, Sequence[Any]], None],
+        partitions: int,
+        state: Any,
+        unit: str,
+    ) -> list[tuple[Any, Index]]:
+        fan_in = fan_in_of(len(shards))
+        nodes = group_shards(shards, fan_in)
+        count = CountNode(self.folder, fold, stage, fan_in)
+        indexes = []
+        for node, part in self.map(stage, count, nodes, (shards, state), unit=unit):
+            take(node.index * fan_in, part.told)
+            self._parts[stage][node.index] = part._replace(told=())  # bad rows may be many
+            indexes.append(part.pieces)
+        level = 1
+        while len(indexes) > MOST_NODES:
+            name = f"{stage} merge {level}"
+            groups = consecutive(len(indexes), MERGED_NODES)
+            merge = MergeFiles(self.folder, fold, name, partitions)
+            parts = self.map(name, merge, groups, indexes, unit="parts")
+            indexes = [part.pieces for _, part in parts]
+            level += 1
+        name = f"{stage} reduce"
+        reduce = ReducePartition(self.folder, fold, name)
+        parts = self.map(name, reduce, consecutive(partitions, 1), indexes, unit="partitions")
+        return [(part.told, part.pieces) for _, part in parts]
+
+    def map(
+        self,
+        stage: str,
+        task: Callable[[Shard, Any], KeptPart],
+        shards: ShardTable,
+        state: Any,
+        *,
+        unit: str,
+    ) -> Iterator[tuple[Shard, KeptPart]]:
+        """Run a stage whose parts are files of pieces; what this run has made already, and is whole, is not made again."""
+        known = self._parts.setdefault(stage, {})
+        missing = [shard for shard in shards if not self.usable(known.get(shard.index))] if known else shards
+        wanted = {shard.index for shard in missing} if known else None
+        if self._here:
+            fresh: Iterator[tuple[Shard, KeptPart]] = ((shard, task(shard, state)) for shard in missing)
+        else:
+            fresh = self._engine.map_ordered(stage, task, missing, state=state, unit=unit, usable=self.usable)
+        for shard in shards:
+            if wanted is None or shard.index in wanted:
+                _, part = next(fresh)
+                known[shard.index] = self._arrived(part)
+            yield shard, known[shard.index]
+        deque(fresh, maxlen=0)  # the engine tells of the end of its stage
+
+    def usable(self, part: KeptPart | None) -> bool:
+        """Whether a part from before can be used: its file is there, or it came with its bytes."""
+        return part is not None and (bool(part.data) or self.folder.holds(part.pieces))
+
+    def _arrived(self, part: KeptPart) -> KeptPart:
+        """Put the file of a worker that does not see the folder into it; from then on this process goes on alone."""
+        if part.data:
+            self._here = True
+            self.folder.put(part.pieces.name, part.data)
+        return part._replace(data=b"")
+
+
+def group_shards(shards: ShardTable, fan_in: int) -> ShardTable:
+    """Return one range for each run of ``fan_in`` shards: it begins where its first shard does and is as long as all of them.
+
+    >>> group_shards(ShardTable.from_ranges(source=[0, 0, 1], start=[0, 8, 0], stop=[8, 9, 4]), 2)[0]
+    Shard(index=0, source=0, start=0, stop=9)
+    """
+    if fan_in == 1:
+        return shards
+    source, start, stop = shards.columns
+    first = np.arange(0, len(shards), fan_in)
+    lengths = np.add.reduceat(stop - start, first) if len(first) else np.empty(0, np.int64)
+    return ShardTable.from_ranges(source=source[first], start=start[first], stop=start[first] + lengths)
+
+
+def consecutive(number: int, size: int) -> ShardTable:
+    """Return shards over ``number`` things, ``size`` at a time."""
+    start = np.arange(0, number, size)
+    return ShardTable.from_ranges(
+        source=np.zeros(len(start)), start=start, stop=np.minimum(start + size, number)
+    )
+
+
+def _file_name(stage: str, index: int) -> str:
+    """Return a name that is one file's whatever characters a stage has."""
+    return f"{hashlib.sha256(stage.encode()).hexdigest()[:12]}-{index}"
+
+
+def kept_part(folder: PieceFolder, stage: str, shard: Shard, told: Any, pieces: Sequence[Any]) -> KeptPart:
+    """Write a task's pieces; return its part: what the driver is told, and where they are."""
+    index, data = folder.write(_file_name(stage, shard.index), pieces)
+    return KeptPart(told, index.plain(), data)
+
+
+@dataclass(frozen=True, slots=True)
+class CountNode:
+    """The first stage: a node's shards become a file of pieces."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    fold: Fold
+    stage: str
+    fan_in: int
+
+    def __call__(self, shard: Shard, state: tuple[ShardTable, Any], /) -> KeptPart:
+        """Count the shards of a node."""
+        shards, inner = state
+        first = shard.index * self.fan_in
+        told, pieces = self.fold.count(shards[first : first + self.fan_in], inner)
+        return kept_part(self.folder, self.stage, shard, told, pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeFiles:
+    """A stage between: consecutive files become one."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    fold: Fold
+    stage: str
+    partitions: int
+
+    def __call__(self, shard: Shard, state: Sequence[Index], /) -> KeptPart:
+        """Merge each partition of some files."""
+        files = state[shard.start : shard.stop]
+        pieces = [
+            self.fold.merge(self.folder.read_all(files, partition))
+            if any(index.sizes[partition] for index in files)
+            else None
+            for partition in range(self.partitions)
+        ]
+        return kept_part(self.folder, self.stage, shard, None, pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class ReducePartition:
+    """The last stage: one partition of all files."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    fold: Fold
+    stage: str
+
+    def __call__(self, shard: Shard, state: Sequence[Index], /) -> KeptPart:
+        """Fold one partition."""
+        told, pieces = self.fold.reduce(self.folder.read_all(state, shard.index), shard.index)
+        return kept_part(self.folder, self.stage, shard, told, pieces)
