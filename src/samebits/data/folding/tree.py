@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 # Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
 # machine a node for each shard up to a gigabyte.
 FEWEST_NODES = 64
-MOST_FAN_IN = 16
+MOST_FAN_IN = 64
 MOST_NODES = 256  # files that one task reads at the end
 MERGED_NODES = 32
 MOST_PARTITIONS = 64
@@ -92,7 +92,7 @@ def fan_in_of(num_shards: int) -> int:
     """Return how many consecutive shards are one node.
 
     >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000)]
-    [1, 1, 2, 7, 16]
+    [1, 1, 2, 7, 64]
     """
     return min(max(1, num_shards // FEWEST_NODES), MOST_FAN_IN)
 

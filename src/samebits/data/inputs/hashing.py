@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["HashSpans", "Hashed", "absolute", "hash_files"]
 
 SPAN_BYTES = 8 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
-# What one task of the stage takes: 90 ms of reading and hashing against half a millisecond of the driver's time.
+# What one task of the stage takes: at least so much that sending it away pays, and at most so much that no worker of many waits for
+# another's; in between 64 tasks for the whole input.
 TASK_BYTES = 4 * SPAN_BYTES
+MOST_TASK_BYTES = 16 * TASK_BYTES
+NUM_TASKS = 64
 FEWEST_BYTES = TASK_BYTES  # fewer than this in all are hashed by the driver
 
 
@@ -69,12 +72,22 @@ def hash_files(files: Sequence[Found], *, cell_bytes: int) -> Iterator[list[Hash
     """
     sizes = [_size_of(found) for found in files]
     engine = _engine(files, sizes, cell_bytes)
-    span_bytes = SPAN_BYTES if engine is None else TASK_BYTES
+    span_bytes = SPAN_BYTES if engine is None else task_bytes(sum(sizes))
     spans = [_spans(found, size, span_bytes) for found, size in zip(files, sizes, strict=True)]
     every = list(chain.from_iterable(spans))
-    hashed = iter(read_each(hash_span, every) if engine is None else _hash_on(engine, every))
+    hashed = iter(read_each(hash_span, every) if engine is None else _hash_on(engine, every, span_bytes))
     for own in spans:
         yield list(islice(hashed, len(own)))
+
+
+def task_bytes(num_bytes: int) -> int:
+    """Return how much of an input of so many bytes one task hashes.
+
+    >>> [task_bytes(size) >> 20 for size in (1 << 30, 10 << 30, 1 << 40)]
+    [64, 160, 1024]
+    """
+    wanted = -(-num_bytes // (NUM_TASKS * READ_BYTES)) * READ_BYTES
+    return min(max(TASK_BYTES, wanted), MOST_TASK_BYTES)
 
 
 def _size_of(found: Found) -> int:
@@ -115,22 +128,22 @@ class HashSpans:
         return [(found.size, found.blocks, found.states) for found in map(hash_span, state[shard.source])]
 
 
-def _hash_on(engine: Engine, spans: Sequence[FileSpan]) -> Iterator[Hashed]:
-    groups = _groups(spans)
+def _hash_on(engine: Engine, spans: Sequence[FileSpan], enough: int) -> Iterator[Hashed]:
+    groups = _groups(spans, enough)
     lengths = [sum(span.num_bytes for span in group) for group in groups]
     shards = ShardTable.from_ranges(source=range(len(groups)), start=[0] * len(groups), stop=lengths)
     for _, part in engine.map_ordered("hash", HashSpans(), shards, state=groups, unit="bytes"):
         yield from (Hashed(*found) for found in part)
 
 
-def _groups(spans: Sequence[FileSpan]) -> tuple[tuple[FileSpan, ...], ...]:
+def _groups(spans: Sequence[FileSpan], enough: int) -> tuple[tuple[FileSpan, ...], ...]:
     """Join consecutive spans until they are enough for a task: ten thousand small files are not ten thousand tasks."""
     groups: list[list[FileSpan]] = []
     room = 0
     for span in spans:
         if room <= 0:
             groups.append([])
-            room = TASK_BYTES
+            room = enough
         groups[-1].append(span)
         room -= span.num_bytes
     return tuple(map(tuple, groups))
