@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from samebits import api
 from samebits.core.engine import Engine
@@ -45,13 +45,21 @@ class ExamplesReport:
     failures: list[tuple[int, str]]
 
 
+class ValuesPart(NamedTuple):
+    """Values of some examples, None where the function failed, and index, error and text of those failures."""
+
+    values: list[Any]
+    failures: list[list[Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class MapShard:
     """The task: call the function on the examples of one shard, one after the other."""
 
+    part_type: ClassVar = ValuesPart
     function: Callable[[Any, Any], Any]
 
-    def __call__(self, shard: Shard, state: tuple[Sequence[Any], Any], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[Sequence[Any], Any], /) -> ValuesPart:
         """Return values and failures; an exception of one example does not hide the others."""
         data, shared = state
         values: list[Any] = []
@@ -62,7 +70,7 @@ class MapShard:
             except Exception as error:  # whatever a user's function raises is reported, not hidden
                 values.append(None)
                 failures.append([index, f"{type(error).__name__}: {error}", _shown(data[index])])
-        return {"values": values, "failures": failures}
+        return ValuesPart(values, failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +142,8 @@ def map_examples(
         for shard, part in engine.map_ordered(
             "map", MapShard(fn), plan.shards, state=(items, state), unit="examples"
         ):
-            values += part["values"]
-            for index, error, shown in part["failures"]:
+            values += part.values
+            for index, error, shown in part.failures:
                 if on_error == "raise":
                     raise ShardFailed(
                         f"example {index} failed: {error}; it is {shown}",

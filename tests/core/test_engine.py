@@ -282,6 +282,20 @@ def test_a_named_part_arrives_under_its_names(executor: Executor) -> None:
         store.parts = {key: (decode(encode(part)), digest) for key, (part, digest) in store.parts.items()}
 
 
+@dataclass(frozen=True)
+class ForgetsItsNames:
+    inside: bool
+
+    def __call__(self, shard: Shard, state: Any) -> Any:
+        return [Numbered(shard.index)] if self.inside else Numbered(shard.index)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_names_that_would_be_lost_on_the_way_are_refused(executor: Executor, inside: bool) -> None:
+    with pytest.raises(ShardFailed, match="Numbered"):
+        list(Engine(executor).map_ordered("a", ForgetsItsNames(inside), SHARDS, unit="x"))
+
+
 def test_a_part_kept_under_other_names_is_refused_with_the_way_out() -> None:
     store = MemoryStore()
     list(Engine(SerialExecutor(), store=store).map_ordered("a", Names(), SHARDS, unit="x"))

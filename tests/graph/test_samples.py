@@ -76,8 +76,8 @@ def test_bad_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
     part = ReadShard(False)(shard, corpus)
     assert len(samples_of(part)) == 2
     assert samples_of(part)[0].about == {"depth": 1}
-    assert [row["line"] for row in part["bad"]] == [1, 2, 3, 5, *range(6, 6 + len(BAD))]
-    reasons = [row["reason"].split(":")[0] for row in part["bad"][:4]]
+    assert [row["line"] for row in part.bad] == [1, 2, 3, 5, *range(6, 6 + len(BAD))]
+    reasons = [row["reason"].split(":")[0] for row in part.bad[:4]]
     assert reasons == [
         "not valid JSON",
         "no text in this line",
@@ -105,11 +105,11 @@ def test_bad_sentences_are_named_with_their_line(tmp_path: Path) -> None:
     corpus = open_samples([str(path)])
     (shard,) = shards_of(corpus, conllu=True)
     part = ReadShard(True)(shard, corpus)
-    assert [(row["line"], row["reason"]) for row in part["bad"]] == [
+    assert [(row["line"], row["reason"]) for row in part.bad] == [
         (3, "word 2 is its own head"),
         (5, "2 columns instead of 10"),
     ]
-    assert len(part["examples"]) == 1
+    assert len(part.examples) == 1
 
 
 def test_formats_are_not_mixed() -> None:

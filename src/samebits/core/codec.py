@@ -1,7 +1,8 @@
 """Plain data as canonical bytes: what parts, journals and digests are made of.
 
 A *part* may hold None, bool, int, float, str, bytes, list, tuple, dict with str keys and NumPy arrays of numbers,
-nested as you like. A NamedTuple is written as the dict of its fields; ``named`` gives a part its names back. One value has one encoding: floats are written in hexadecimal, arrays are C-contiguous and
+nested as you like. A part that is a NamedTuple is written as the dict of its fields; ``named`` gives it its names
+back. One value has one encoding: floats are written in hexadecimal, arrays are C-contiguous and
 little-endian. So ``sha256(encode(x))`` identifies ``x``, and decoding never runs code (no pickle). Dicts keep their
 order, so that a fold sees the same part whether or not it crossed a process border or lay in a journal.
 
@@ -35,6 +36,10 @@ def encode_pieces(value: Any, *, sort_keys: bool = False) -> Iterator[Buffer]:
     Raises:
         TypeError: if the value is not plain data; names the type and where it is.
     """
+    if hasattr(value, "_asdict"):
+        value = (
+            value._asdict()
+        )  # only the part itself: inside it, names would be lost across a process border
     buffers: list[Buffer] = []
     head = _to_json(_pack(value, buffers, "part", sort_keys)).encode("ascii")
     yield MAGIC + len(head).to_bytes(8, "little")
@@ -107,8 +112,6 @@ def _pack(value: Any, buffers: list[Buffer], where: str, sort_keys: bool) -> Any
         return [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]
     if kind is tuple:
         return {"t": [_pack(item, buffers, f"{where}[{i}]", sort_keys) for i, item in enumerate(value)]}
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        value, kind = value._asdict(), dict
     if kind is dict:
         keys = [_str_key(key, where) for key in value]
         keys = sorted(keys) if sort_keys else keys

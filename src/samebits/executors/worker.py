@@ -33,6 +33,9 @@ def run_shard(task: Task, shard: Shard, state: Any, *, worker: str, encoded: boo
     started = clock.seconds()
     try:
         part = task(shard, state)
+        if hasattr(part, "_asdict") and type(part) is not getattr(task, "part_type", None):
+            name = type(part).__name__
+            raise TypeError(f"the part is a {name}, but its task does not say part_type = {name}")
         if encoded:
             part = encode(part)
             digest = hashlib.sha256(part).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -33,13 +33,22 @@ SPLITS = ("train", "valid", "test")
 MOST_DRAWS = 100  # for each example; all 39,900 expressions of level 1 come up in about 45
 
 
+class DrawnPart(NamedTuple):
+    """Examples of a range of numbers: keys, lines without their id, and the texts that sympy did not confirm."""
+
+    keys: list[str]
+    lines: list[bytes]
+    refused: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class DrawShard:
     """The task: draw and check the examples of a range of numbers."""
 
+    part_type: ClassVar = DrawnPart
     config: GenerateConfig
 
-    def __call__(self, shard: Shard, state: None, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: None, /) -> DrawnPart:
         """Return keys, lines without their id, and those that sympy did not confirm."""
         keys, lines, refused = [], [], []
         depths = self.config.depth_weights()
@@ -51,7 +60,7 @@ class DrawShard:
                 continue
             keys.append(example.key)
             lines.append(example_line(example, self.config.level))
-        return {"keys": keys, "lines": lines, "refused": refused}
+        return DrawnPart(keys, lines, refused)
 
 
 def example_line(example: Example, level: int) -> bytes:
@@ -140,12 +149,12 @@ class _Fold:
     def is_full(self) -> bool:
         return self.num_kept == self.config.n
 
-    def add(self, part: dict[str, Any]) -> list[tuple[str, bytes]]:
+    def add(self, part: DrawnPart) -> list[tuple[str, bytes]]:
         """Return (split, line) of the examples of a part that are new."""
-        if part["refused"]:
-            raise AssertionError(f"sympy does not confirm the result of: {part['refused'][0]}")
+        if part.refused:
+            raise AssertionError(f"sympy does not confirm the result of: {part.refused[0]}")
         kept: list[tuple[str, bytes]] = []
-        for key, line in zip(part["keys"], part["lines"], strict=True):
+        for key, line in zip(part.keys, part.lines, strict=True):
             if self.is_full():
                 break
             self.num_drawn += 1

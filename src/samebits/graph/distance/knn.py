@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +49,29 @@ def make_state(queries: Sequence[Graph], corpus: Sequence[Graph], k: int) -> Knn
     return KnnState(pack([*queries, *corpus]), len(queries))
 
 
+class NearestPart(NamedTuple):
+    """One row for each query: its neighbours with bounds, whether they are proven, and what that took."""
+
+    neighbours: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    certified: NDArray[np.bool_]
+    compared: NDArray[np.int64]
+    rest_lower: NDArray[np.int64]
+    expansions: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class KnnShard:
     """The task: the queries of one shard."""
 
+    part_type: ClassVar = NearestPart
     k: int
     scaled: Scaled
     budget: int
     until_exact: bool = False
 
-    def __call__(self, shard: Shard, state: KnnState, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: KnnState, /) -> NearestPart:
         """Return one row for each query."""
         corpus = np.arange(state.num_queries, len(state.graphs), dtype=np.int64)
         found = [
@@ -73,15 +86,15 @@ class KnnShard:
             )
             for query in range(shard.start, shard.stop)
         ]
-        return {
-            "neighbours": np.array([one.numbers for one in found], np.int64),
-            "lower": np.array([one.lower for one in found], np.int64),
-            "upper": np.array([one.upper for one in found], np.int64),
-            "certified": np.array([one.certified for one in found], bool),
-            "compared": np.array([one.compared for one in found], np.int64),
-            "rest_lower": np.array([one.rest_lower for one in found], np.int64),
-            "expansions": np.array([one.expansions for one in found], np.int64),
-        }
+        return NearestPart(
+            neighbours=np.array([one.numbers for one in found], np.int64),
+            lower=np.array([one.lower for one in found], np.int64),
+            upper=np.array([one.upper for one in found], np.int64),
+            certified=np.array([one.certified for one in found], bool),
+            compared=np.array([one.compared for one in found], np.int64),
+            rest_lower=np.array([one.rest_lower for one in found], np.int64),
+            expansions=np.array([one.expansions for one in found], np.int64),
+        )
 
 
 def cut_queries(num_queries: int) -> ShardTable:
@@ -89,17 +102,19 @@ def cut_queries(num_queries: int) -> ShardTable:
     return cut([num_queries], cell=QUERIES)
 
 
-def fold_nearest(k: int, parts: Iterator[tuple[Shard, dict[str, Any]]]) -> dict[str, NDArray[Any]]:
+def fold_nearest(k: int, parts: Iterator[tuple[Shard, NearestPart]]) -> dict[str, NDArray[Any]]:
     """Put the rows of all shards together."""
     rows = [part for _, part in parts]
     shapes = {"neighbours": (0, k), "lower": (0, k), "upper": (0, k)}
-    names = ("neighbours", "lower", "upper", "certified", "compared", "rest_lower", "expansions")
     kinds = {"certified": bool}
     return {
         name: np.concatenate(
-            [np.zeros(shapes.get(name, (0,)), kinds.get(name, np.int64)), *(row[name] for row in rows)]
+            [
+                np.zeros(shapes.get(name, (0,)), kinds.get(name, np.int64)),
+                *(getattr(row, name) for row in rows),
+            ]
         )
-        for name in names
+        for name in NearestPart._fields
     }
 
 

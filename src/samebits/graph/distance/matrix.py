@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,24 +60,33 @@ class PairGrid:
         return rows, columns
 
 
+class PairsPart(NamedTuple):
+    """Bounds of some pairs and the states looked at, pair after pair."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    expansions: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixShard:
     """The task: the pairs of one shard."""
 
+    part_type: ClassVar = PairsPart
     scaled: Scaled
     budget: int
     limit: int
 
-    def __call__(self, shard: Shard, state: PairGrid, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: PairGrid, /) -> PairsPart:
         """Return bounds and the states looked at, pair after pair."""
         first, second = state.pairs(shard.start, shard.stop)
         second = second if state.mirrored else second + state.rows
         if state.trees is not None:
             exact = compare_trees(state.trees, first, second, self.scaled)
-            return {"lower": exact, "upper": exact, "expansions": np.zeros_like(exact)}
+            return PairsPart(exact, exact, np.zeros_like(exact))
         assert state.graphs is not None
         found = compare_pairs(state.graphs, first, second, self.scaled, budget=self.budget, limit=self.limit)
-        return {"lower": found.lower, "upper": found.upper, "expansions": found.expansions}
+        return PairsPart(found.lower, found.upper, found.expansions)
 
 
 def make_grid(graphs: Sequence[Graph], against: Sequence[Graph] | None, *, trees: bool = False) -> PairGrid:
@@ -115,16 +124,13 @@ def cut_pairs(grid: PairGrid, budget: int) -> ShardTable:
     )
 
 
-def fold_matrix(
-    grid: PairGrid, parts: Iterator[tuple[Shard, dict[str, Any]]]
-) -> dict[str, NDArray[np.int64]]:
+def fold_matrix(grid: PairGrid, parts: Iterator[tuple[Shard, PairsPart]]) -> dict[str, NDArray[np.int64]]:
     """Put the parts of all shards into whole matrices."""
-    names = ("lower", "upper", "expansions")
-    found = {name: np.zeros((grid.rows, grid.columns), np.int64) for name in names}
+    found = {name: np.zeros((grid.rows, grid.columns), np.int64) for name in PairsPart._fields}
     for shard, part in parts:
         rows, columns = grid.pairs(shard.start, shard.stop)
-        for name in names:
-            found[name][rows, columns] = part[name]
+        for matrix, values in zip(found.values(), part, strict=True):
+            matrix[rows, columns] = values
             if grid.mirrored:
-                found[name][columns, rows] = part[name]
+                matrix[columns, rows] = values
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -15,6 +15,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter, open_artifact
 from samebits.data.inputs.corpus import Corpus
+from samebits.data.readers.rows import BadRow
 from samebits.errors import ConfigError, InputError
 from samebits.graph.anchored import Anchored, as_json
 from samebits.graph.config import EvalConfig
@@ -52,13 +53,22 @@ def certified(predicted: Anchored, expected: Anchored, budget: int) -> tuple[flo
     return float(found.lower), float(min(found.upper, aligned_ged(a, b)))
 
 
+class GradedPart(NamedTuple):
+    """A row for each example of one shard, and what was bad."""
+
+    rows: list[list[Any]]
+    bad: list[BadRow]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeShard:
     """The task: predict and judge the examples of one shard."""
 
+    part_type: ClassVar = GradedPart
     config: EvalConfig
 
-    def __call__(self, shard: Shard, state: EvalInputs, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: EvalInputs, /) -> GradedPart:
         """Return a row for each example; wrong ones with both graphs."""
         part = ReadShard(state.conllu, self.config.subtypes)(shard, state.corpus)
         samples = samples_of(part)
@@ -70,7 +80,7 @@ class JudgeShard:
             rows.append(
                 [asdict(row), plain.graph == sample.graph, *self.shown(sample, prediction.graph, row)]
             )
-        return {"rows": rows, "bad": part["bad"], "num_lines": part["num_lines"]}
+        return GradedPart(rows, part.bad, part.num_lines)
 
     def judged(self, model: GraphModel, sample: Sample, predicted: Anchored) -> Judgement:
         """Judge one prediction, with bounds where it is wrong."""
@@ -135,8 +145,8 @@ class EvalJob:
         for shard, part in engine.map_ordered(
             "judge", JudgeShard(config), plan.shards, state=plan.inputs, unit="bytes"
         ):
-            out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
-            rows += part["rows"]
+            out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
+            rows += part.rows
         out.bad_rows.check()
         if not rows:
             raise InputError("no examples to judge", path=", ".join(plan.source_names[:3]))

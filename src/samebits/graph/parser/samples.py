@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -94,6 +94,14 @@ def shards_of(corpus: Corpus, *, conllu: bool) -> ShardTable:
     return ShardTable.from_ranges(source=range(len(sizes)), start=[0] * len(sizes), stop=sizes)
 
 
+class SamplesPart(NamedTuple):
+    """The usable examples of one shard, each a list of its fields, and what was bad; see ``samples_of``."""
+
+    examples: list[list[Any]]
+    bad: list[BadRow]
+    num_lines: int
+
+
 @dataclass(frozen=True, slots=True)
 class ReadShard:
     """The task: the usable examples of one shard as plain data.
@@ -103,10 +111,11 @@ class ReadShard:
         subtypes: Keep the subtypes of CoNLL-U relations.
     """
 
+    part_type: ClassVar = SamplesPart
     conllu: bool
     subtypes: bool = True
 
-    def __call__(self, shard: Shard, state: Corpus, /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: Corpus, /) -> SamplesPart:
         """Return examples, bad rows and the number of lines."""
         bad: list[BadRow] = []
         examples: list[list[Any]] = []
@@ -131,7 +140,7 @@ class ReadShard:
                         }
                         bad.append(place)
         bad.sort(key=lambda row: row["line"])
-        return {"examples": examples, "bad": bad, "num_lines": num_lines}
+        return SamplesPart(examples, bad, num_lines)
 
 
 def read_whole(source: Source) -> str:
@@ -215,7 +224,7 @@ def _plain(sample: Sample) -> list[Any]:
     ]
 
 
-def samples_of(part: dict[str, Any]) -> list[Sample]:
+def samples_of(part: SamplesPart) -> list[Sample]:
     """Turn the plain data of a part back into examples."""
     return [
         Sample(
@@ -224,5 +233,5 @@ def samples_of(part: dict[str, Any]) -> list[Sample]:
             about,
             tuple(raw),
         )
-        for tokens, at, labels, heads, arcs, about, raw in part["examples"]
+        for tokens, at, labels, heads, arcs, about, raw in part.examples
     ]

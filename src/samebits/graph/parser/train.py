@@ -145,7 +145,7 @@ def _read(
     valid: list[Sample] = []
     shards = shards_of(inputs.corpus, conllu=inputs.conllu)
     for shard, part in engine.map_ordered("read", task, shards, state=inputs.corpus, unit="bytes"):
-        out.bad_rows.take(plan, shard, part["bad"], num_lines=part["num_lines"])
+        out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
         (train if shard.source < inputs.num_train else valid).extend(samples_of(part))
     out.bad_rows.check()
     if inputs.num_train == len(inputs.corpus.sources):
