@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
+from samebits.core.observing.events import Metric
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.table import write_table
@@ -95,6 +96,7 @@ def _stage(engine: Engine) -> RunStage:
     def run(
         task: ProveShard, shards: Sequence[Shard], state: OpenPairs
     ) -> Iterator[tuple[Shard, dict[str, Any]]]:
+        engine.observer(Metric("pairs to prove", len(state.first)))
         return engine.map_ordered("open pairs", task, shards, state=state, unit="pairs")
 
     return run
