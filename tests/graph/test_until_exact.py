@@ -130,6 +130,14 @@ def test_any_number_of_workers_and_executor_gives_the_same_bits(file: Path, tmp_
     assert len(digests) == 1
 
 
+@pytest.mark.slow
+def test_processes_give_the_same_bits(file: Path, tmp_path: Path) -> None:
+    config = GraphConfig(inputs=(str(file),), budget=3, until_exact=True)
+    run("graph", config, output=tmp_path / "a", options=RunOptions(executor="processes", workers="2"))
+    run("graph", config, output=tmp_path / "b", options=RunOptions(executor="serial"))
+    artifacts.compare(tmp_path / "a", tmp_path / "b")
+
+
 @pytest.mark.usefixtures("small_slices")
 def test_a_run_that_was_killed_between_rounds_goes_on_and_gives_the_same_bits(
     file: Path, tmp_path: Path
