@@ -65,7 +65,7 @@ cdef bint add_pair(PairTable* t, uint64_t key, uint64_t where, uint32_t language
         k = (k + 1) & t.mask
     t.pairs[k] = Pair(key=key, where=where, language=language, count=count)
     t.size += 1
-    return widen(t) if 2 * t.size > t.mask else True
+    return widen(t) if 4 * t.size > 3 * t.mask else True
 
 
 cdef int64_t longest_of(const int64_t[::1] stops):

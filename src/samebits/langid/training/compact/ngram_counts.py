@@ -16,7 +16,7 @@ from samebits.langid.training.tasks import WordCounts
 
 __all__ = ["NgramCounts", "NgramVocabulary", "count", "link", "select"]
 
-PARTS = 32  # of the key space; a part of a 200-language corpus takes about 100 MB while it is counted
+PARTS = 16  # of the key space; a part of a 200-language corpus takes about 100 MB while it is counted, and every part reads all words
 LEAST = 2  # a pair of feature and language counted less often is left out
 
 
