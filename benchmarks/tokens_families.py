@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder
 from samebits.tokens.encoders.allow_list import NORMALIZERS, PATTERNS, PIECE_STEPS, PRE_TOKENIZERS
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder, import_tokenizers
+from samebits.tokens.tokenizers.sentencepiece_file import sentencepiece_to_json
 
 __all__ = ["Family", "byte_level_variants", "families", "train_byte_level"]
 
-VOCAB_SIZE = 2000
+VOCAB_SIZE = 3000  # more than the samples have characters
 SPECIALS = ["<unk>", "<s>", "</s>"]
 Encode = Callable[[list[str]], list[list[int]]]
 
@@ -177,15 +178,34 @@ def _unigram(texts: Sequence[str], vocab_size: int) -> Iterator[Family]:
     tokenizer.train_from_iterator(texts, trainer)
     base = json.loads(tokenizer.to_str())
     collapse = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
-    for title, normalizer in (
-        ("no normalizer", None),
-        ("NFKC, spaces collapsed", {"type": "Sequence", "normalizers": [{"type": "NFKC"}, collapse]}),
-        ("lower case", {"type": "Lowercase"}),
+    marks = base["pre_tokenizer"]
+    words = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, marks]}
+    table = {"type": "Precompiled", "precompiled_charsmap": _characters()}
+    for title, normalizer, cutter in (
+        ("no normalizer", None, marks),
+        ("NFKC, spaces collapsed", {"type": "Sequence", "normalizers": [{"type": "NFKC"}, collapse]}, marks),
+        ("lower case", {"type": "Lowercase"}, marks),
+        ("like T5", {"type": "Sequence", "normalizers": [table]}, words),
+        ("like XLM-R", {"type": "Sequence", "normalizers": [table, collapse]}, words),
     ):
-        document = json.dumps({**base, "normalizer": normalizer}).encode()
-        yield Family(
-            f"Unigram, {title}", document, "tokenizer.json", "remembered words", by_tokenizers(document)
-        )
+        document = json.dumps({**base, "normalizer": normalizer, "pre_tokenizer": cutter}).encode()
+        yield Family(f"Unigram, {title}", document, "tokenizer.json", "unigram", by_tokenizers(document))
+
+
+def _characters() -> str:
+    """Return the table of characters that SentencePiece writes into every model, as a tokenizer.json has it."""
+    import sentencepiece
+
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["one two three"] * 9),
+        model_writer=out,
+        vocab_size=20,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    steps = json.loads(sentencepiece_to_json(out.getvalue()))["normalizer"]["normalizers"]
+    return next(str(step["precompiled_charsmap"]) for step in steps if step["type"] == "Precompiled")
 
 
 def _tiktoken(texts: Sequence[str], vocab_size: int) -> Iterator[Family]:

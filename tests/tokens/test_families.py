@@ -40,6 +40,8 @@ TITLES = (
     "Unigram, no normalizer",
     "Unigram, NFKC, spaces collapsed",
     "Unigram, lower case",
+    "Unigram, like T5",
+    "Unigram, like XLM-R",
     ".tiktoken, gpt2",
     ".tiktoken, cl100k",
     ".tiktoken, qwen2",

@@ -16,3 +16,6 @@ def normalize_pieces(
     prefix: bool,
     collapse: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...
+def mark_spaces(
+    buffer: _Bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], prepend: bool
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]: ...

@@ -11,7 +11,7 @@ class PieceTrie:
         pieces: _Bytes,
         offsets: NDArray[np.int64],
         ids: NDArray[np.int32],
-        scores: NDArray[np.float32],
+        scores: NDArray[np.float64],
     ) -> None: ...
     def encode(
         self,
@@ -21,4 +21,6 @@ class PieceTrie:
         unknown: int,
         unknown_score: float,
         byte_ids: NDArray[np.int32],
+        *,
+        by_word: bool = False,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...

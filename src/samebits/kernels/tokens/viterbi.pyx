@@ -1,14 +1,15 @@
-"""Unigram: the best way to cut a text into pieces, with the arithmetic of ``sentencepiece``.
+"""Unigram: the best way to cut a text into pieces, with the arithmetic of ``sentencepiece`` or of ``tokenizers``.
 
-The score of a way is the sum of its pieces' scores from the beginning of the text, a 32-bit float; a candidate must be better
+``sentencepiece``: the score of a way is the sum of its pieces' scores from the beginning of the text, a 32-bit float; a candidate must be better
 than what was found before. So which of two nearly equal ways wins depends on everything before them: texts are never cut,
 and the order of additions is that of the library. Where a sum has grown beyond 100,000, counting begins anew there.
+``tokenizers``: the same word by word, with 64 bits.
 
 Pieces lie in a double array: the child of cell ``i`` for byte ``b`` is cell ``base[i] + b`` if that one names ``i`` as its parent.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 import numpy as np
@@ -22,14 +23,18 @@ cdef struct Cell:
     int32_t base
     int32_t parent  # the parent's number + 1; 0 for an empty cell
     int32_t piece  # -1 where no piece ends
-    float score
+    double score
 
 
 cdef struct Best:
-    # The best way that ends here.
-    float score
-    int32_t start  # where its last piece begins; -1 for no way yet
+    # The last piece of the best way that ends here.
+    int32_t start  # where it begins; -1 for no way yet
     int32_t piece
+
+
+ctypedef fused real:
+    float
+    double
 
 
 cdef inline int64_t char_size(uint8_t lead) noexcept nogil:
@@ -46,7 +51,7 @@ cdef class PieceTrie:
     cdef int64_t first_free
 
     def __cinit__(
-        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const float[::1] scores
+        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const double[::1] scores
     ):
         """Build the trie; pieces are sorted by their bytes, distinct, and none is empty."""
         cdef int64_t i, n = ids.shape[0]
@@ -83,12 +88,14 @@ cdef class PieceTrie:
 
     cdef int64_t place(self, const uint8_t* labels, int num_labels) noexcept nogil:
         """Where children with these bytes fit; -1 when memory is short."""
-        cdef int64_t base, at = self.first_free
+        cdef int64_t base, at = self.first_free, num_taken = 0
         cdef int k
         while True:
             if self.grow(at + 512) != 0:
                 return -1
-            if self.cells[at].parent == 0 and at >= labels[0]:
+            if self.cells[at].parent:
+                num_taken += 1
+            elif at >= labels[0]:
                 base = at - labels[0]
                 k = 1
                 while k < num_labels and self.cells[base + labels[k]].parent == 0:
@@ -96,12 +103,12 @@ cdef class PieceTrie:
                 if k == num_labels:
                     break
             at += 1
-        while self.cells[self.first_free].parent:
-            self.first_free += 1
+        if 20 * num_taken >= 19 * (at - self.first_free):
+            self.first_free = at  # what is free before is too little to be looked through again
         return base
 
     cdef fill(
-        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const float[::1] scores
+        self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const double[::1] scores
     ):
         """Place the children of every node, parents first."""
         cdef int64_t low, high, depth, node, i, base
@@ -136,55 +143,16 @@ cdef class PieceTrie:
                     i += 1
                 waiting.append((low, i, depth + 1, base + pieces[offsets[low] + depth]))
 
-    cdef void search(
-        self, const uint8_t* text, int64_t size, Best* best, int32_t unknown, float unknown_score
-    ) noexcept nogil:
-        """Find the best way to every place."""
-        cdef int64_t begin = 0, at, length, i, reached = 0
-        cdef float here
-        cdef float candidate
-        cdef bint has_single
-        cdef Cell* cell
-        cdef int64_t node, child
-        while begin < size:
-            here, has_single = best[begin].score, False
-            if here < -RESET or here > RESET:
-                for i in range(begin, reached + 1):
-                    if i == begin or best[i].start >= 0:
-                        best[i].score -= here
-                here = 0
-            length = min(char_size(text[begin]), size - begin)
-            node, at = 0, begin
-            while at < size:
-                child = self.cells[node].base + text[at]
-                if child >= self.num_cells or self.cells[child].parent != node + 1:
-                    break
-                node, at = child, at + 1
-                cell = &self.cells[node]
-                if cell.piece < 0:
-                    continue
-                reached = max(reached, at)
-                candidate = cell.score + here
-                if best[at].start < 0 or candidate > best[at].score:
-                    best[at] = Best(candidate, <int32_t>begin, cell.piece)
-                if at - begin == length:
-                    has_single = True
-            if not has_single:
-                at = begin + length
-                reached = max(reached, at)
-                here = here + unknown_score
-                if best[at].start < 0 or here > best[at].score:
-                    best[at] = Best(here, <int32_t>begin, unknown)
-            begin += length
-
     def encode(
         self,
         const uint8_t[::1] buffer,
         const int64_t[::1] starts,
         const int64_t[::1] stops,
         int32_t unknown,
-        float unknown_score,
+        double unknown_score,
         const int32_t[::1] byte_ids,
+        *,
+        bint by_word=False,
     ):
         """Ids of every row: (ids, offsets).
 
@@ -192,35 +160,89 @@ cdef class PieceTrie:
             unknown: Id of what no piece covers; neighbours become one, or bytes.
             unknown_score: Score of a character that no piece covers.
             byte_ids: The ids of the 256 bytes that an unknown character becomes; empty for none.
+            by_word: Whether U+2581 begins a text of its own and sums have 64 bits, as in ``tokenizers``.
         """
-        cdef int64_t r, n = starts.shape[0], size, longest = 0, total = 0, room
-        cdef Best* best = NULL
-        room = check_rows(buffer.shape[0], starts, stops)
+        cdef int64_t r, n = starts.shape[0], begin, end, longest = 0, total = 0
+        cdef const int32_t* fallback = &byte_ids[0] if byte_ids.shape[0] else NULL
+        flat = np.empty(check_rows(buffer.shape[0], starts, stops), np.uint32)
+        ends = np.zeros(n + 1, np.int64)
+        cdef uint32_t[::1] out = flat
+        cdef int64_t[::1] offsets = ends
         for r in range(n):
             longest = max(longest, stops[r] - starts[r])
         if longest >= 0x7FFFFFFF or (byte_ids.shape[0] != 256 and byte_ids.shape[0] != 0):
             raise ValueError(f"a row of {longest} bytes, {byte_ids.shape[0]} ids of bytes")
-        flat = np.empty(room, np.uint32)
-        ends = np.zeros(n + 1, np.int64)
-        cdef uint32_t[::1] out = flat
-        cdef int64_t[::1] offsets = ends
-        best = <Best*>calloc(longest + 1, sizeof(Best))
-        if best == NULL:
+        cdef Best* best = <Best*>malloc((longest + 1) * sizeof(Best))
+        cdef double* sums = <double*>malloc((longest + 1) * sizeof(double))
+        if best == NULL or sums == NULL:
+            free(best)
+            free(sums)
             raise MemoryError
         with nogil:
             for r in range(n):
-                size = stops[r] - starts[r]
-                if size:
-                    memset(best, 0xFF, (size + 1) * sizeof(Best))  # start is -1 everywhere
-                    best[0] = Best(0.0, 0, -1)
-                    self.search(&buffer[starts[r]], size, best, unknown, unknown_score)
-                    total += write_ids(
-                        &buffer[starts[r]], size, best, unknown,
-                        &byte_ids[0] if byte_ids.shape[0] else NULL, &out[total],
-                    )
+                begin = starts[r]
+                while begin < stops[r]:
+                    end = word_end(&buffer[0], begin, stops[r]) if by_word else stops[r]
+                    memset(best, 0xFF, (end - begin + 1) * sizeof(Best))  # no way to anywhere
+                    if by_word:
+                        search(self, &buffer[begin], end - begin, best, sums, unknown, unknown_score)
+                    else:
+                        search(self, &buffer[begin], end - begin, best, <float*>sums, unknown, <float>unknown_score)
+                    total += write_ids(&buffer[begin], end - begin, best, unknown, fallback, &out[total])
+                    begin = end
                 offsets[r + 1] = total
         free(best)
+        free(sums)
         return flat[:total], ends
+
+
+cdef int64_t word_end(const uint8_t* text, int64_t i, int64_t stop) noexcept nogil:
+    """Where the next U+2581 after the first character begins."""
+    i += 1
+    while i < stop and not (text[i] == 0xE2 and stop - i >= 3 and text[i + 1] == 0x96 and text[i + 2] == 0x81):
+        i += 1
+    return i
+
+
+cdef void search(
+    PieceTrie trie, const uint8_t* text, int64_t size, Best* best, real* sums, int32_t unknown, real unknown_score
+) noexcept nogil:
+    """Find the best way to every place."""
+    cdef int64_t begin = 0, at, length, i, node, child, reached = 0
+    cdef real here, candidate
+    cdef bint has_single
+    cdef Cell* cell
+    best[0].start, sums[0] = 0, 0
+    while begin < size:
+        here, has_single = sums[begin], False
+        if real is float and (here < -RESET or here > RESET):
+            for i in range(begin, reached + 1):
+                if i == begin or best[i].start >= 0:
+                    sums[i] -= here
+            here = 0
+        length = min(char_size(text[begin]), size - begin)
+        node, at = 0, begin
+        while at < size:
+            child = trie.cells[node].base + text[at]
+            if child >= trie.num_cells or trie.cells[child].parent != node + 1:
+                break
+            node, at = child, at + 1
+            cell = &trie.cells[node]
+            if cell.piece < 0:
+                continue
+            reached = max(reached, at)
+            candidate = <real>cell.score + here
+            if best[at].start < 0 or candidate > sums[at]:
+                sums[at], best[at] = candidate, Best(<int32_t>begin, cell.piece)
+            if at - begin == length:
+                has_single = True
+        if not has_single:
+            at = begin + length
+            reached = max(reached, at)
+            candidate = here + unknown_score
+            if best[at].start < 0 or candidate > sums[at]:
+                sums[at], best[at] = candidate, Best(<int32_t>begin, unknown)
+        begin += length
 
 
 cdef int64_t write_ids(

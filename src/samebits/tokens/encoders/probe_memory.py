@@ -12,13 +12,15 @@ from pathlib import Path
 
 __all__ = ["probe_key", "remember", "was_equal"]
 
-PROBE_VERSION = 2
+PROBE_VERSION = 3
 
 
-def probe_key(document: bytes, package: str, special_tokens: str) -> str:
-    """Key of one tokenizer under one encoder, with the installed versions of it and of the reference."""
+def probe_key(document: bytes, package: str, special_tokens: str, encoder: str = "") -> str:
+    """Key of one tokenizer under one encoder (that of the package's name), with the installed versions of it and of the reference."""
     versions = [f"{name} {metadata.version(name)}" for name in ("tokenizers", package)]
-    return hashlib.sha256(f"{PROBE_VERSION} {versions} {special_tokens} ".encode() + document).hexdigest()
+    return hashlib.sha256(
+        f"{PROBE_VERSION} {versions} {encoder or package} {special_tokens} ".encode() + document
+    ).hexdigest()
 
 
 def _folder() -> Path:

@@ -1,14 +1,16 @@
-"""``tokenizers`` that sees every word once: for Unigram and WordPiece, which no fast library encodes.
+"""A slower encoder that sees every word once: ``tokenizers`` for WordPiece, a kernel behind a normalizer for Unigram.
 
 Between certain places of a text its words cannot influence one another: where the pre-tokenizer cuts anyway, and no
 normalizer reaches across. Words between such places are looked up in a table; those it does not hold are given to
-``tokenizers``, alone. Which places are certain depends on the file; ``how_to_cut`` knows the files for which they are.
+the slower encoder, alone. Which places are certain depends on the file; ``how_to_cut`` knows the files for which they are.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Protocol
+
+import msgspec
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.memory import BEFORE_MARK, PLAIN, PUNCTUATION, SPACES, WordMemory
@@ -16,20 +18,25 @@ from samebits.tokens.encoders.allow_list import kind_of, why_not_tokens
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 
-__all__ = ["RememberingEncoder", "how_to_cut", "why_not"]
+__all__ = ["RememberingEncoder", "how_to_cut", "make_remembering", "why_not_remembered"]
 
 MAX_BYTES = 64 << 20  # of a thread's table; it is begun anew when it is larger
 MARK = "\u2581"
 
 
+class EncodesStrings(Protocol):
+    """What sees every word once."""
+
+    def encode_strings(self, texts: list[str]) -> Ids:
+        """Return ids and ``len(texts) + 1`` offsets."""
+        ...
+
+
 class RememberingEncoder:
-    """A table of words for each thread, and one ``tokenizers`` behind them."""
+    """A table of words for each thread, and one slower encoder behind them; ``how`` says where texts are cut."""
 
-    def __init__(self, document: bytes, special_tokens: SpecialTokens = "text") -> None:
-        import msgspec
-
-        self.reference = ReferenceEncoder(document, special_tokens)
-        self.how = how_to_cut(msgspec.json.decode(document), special_tokens)[0]
+    def __init__(self, slow: EncodesStrings, how: int) -> None:
+        self.slow, self.how = slow, how
         self._own = threading.local()
 
     def encode_texts(self, texts: TextColumn) -> Ids:
@@ -40,11 +47,17 @@ class RememberingEncoder:
         words, offsets, new = memory.find(texts.buffer, texts.starts, texts.stops, self.how)
         try:
             if new:
-                memory.learn(*self.reference.encode_strings([word.decode() for word in new]))
+                memory.learn(*self.slow.encode_strings([word.decode() for word in new]))
             return memory.emit(words, offsets)
         except BaseException:
             del self._own.memory  # entries without ids must not be found again
             raise
+
+
+def make_remembering(document: bytes, special_tokens: SpecialTokens) -> RememberingEncoder:
+    """Return ``tokenizers`` behind a memory of words."""
+    how = how_to_cut(msgspec.json.decode(document), special_tokens)[0]
+    return RememberingEncoder(ReferenceEncoder(document, special_tokens), how)
 
 
 def how_to_cut(document: dict[str, Any], special_tokens: SpecialTokens) -> tuple[int, str]:
@@ -56,19 +69,17 @@ def how_to_cut(document: dict[str, Any], special_tokens: SpecialTokens) -> tuple
         return -1, f"the model is {kind}"
     if _type(pre_tokenizer) == "BertPreTokenizer" and _type(normalizer) in ("", "BertNormalizer"):
         return (PUNCTUATION if special_tokens == "text" else SPACES), ""
-    if not _cuts_at_marks(pre_tokenizer):
+    scheme = _prepend_scheme(pre_tokenizer)
+    if not scheme:
         return -1, f"the pre-tokenizer {kind_of(pre_tokenizer)} is not known to cut at spaces"
-    if normalizer is None and pre_tokenizer.get("prepend_scheme") == "never":
+    if normalizer is None and scheme == "never":
         return BEFORE_MARK, ""
-    if (
-        all(_is_local(step) for step in _steps(normalizer))
-        and pre_tokenizer.get("prepend_scheme") == "always"
-    ):
+    if all(_is_local(step) for step in _steps(normalizer)) and scheme == "always":
         return PLAIN, ""
     return -1, f"the normalizer {kind_of(normalizer)} may reach across words"
 
 
-def why_not(document: dict[str, Any], special_tokens: SpecialTokens) -> str:
+def why_not_remembered(document: dict[str, Any], special_tokens: SpecialTokens) -> str:
     """Say why the words of a file cannot be remembered; empty when they can."""
     return why_not_tokens(document, plain_tokens=False) or how_to_cut(document, special_tokens)[1]
 
@@ -84,9 +95,14 @@ def _steps(normalizer: Any) -> list[Any]:
     return list(normalizer["normalizers"]) if _type(normalizer) == "Sequence" else [normalizer]
 
 
-def _cuts_at_marks(step: Any) -> bool:
-    """Whether a pre-tokenizer is a Metaspace that cuts."""
-    return _type(step) == "Metaspace" and step.get("replacement") == MARK and step.get("split") is True
+def _prepend_scheme(step: Any) -> str:
+    """Return when a Metaspace that cuts puts its mark before a text; empty for any other pre-tokenizer."""
+    inner = step.get("pretokenizers") if _type(step) == "Sequence" else None
+    if inner and len(inner) == 2 and _type(inner[0]) == "WhitespaceSplit":  # XLM-R
+        return "always" if _prepend_scheme(inner[1]) == "always" else ""
+    if _type(step) == "Metaspace" and step.get("replacement") == MARK and step.get("split") is True:
+        return str(step.get("prepend_scheme"))
+    return ""
 
 
 def _is_local(step: Any) -> bool:

@@ -14,7 +14,13 @@ import msgspec
 import numpy as np
 
 from samebits.errors import MissingExtra
-from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, remembered_words, viterbi_encoder
+from samebits.tokens.encoders import (
+    fastokens_encoder,
+    gigatoken_encoder,
+    remembered_words,
+    unigram_encoder,
+    viterbi_encoder,
+)
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens, column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
@@ -44,8 +50,9 @@ class EncoderEntry(NamedTuple):
 ENCODERS: dict[str, EncoderEntry] = {
     "gigatoken": EncoderEntry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
     "fastokens": EncoderEntry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
+    "unigram": EncoderEntry("samebits", unigram_encoder.why_not, unigram_encoder.make_unigram),
     "remembered words": EncoderEntry(
-        "samebits", remembered_words.why_not, remembered_words.RememberingEncoder
+        "samebits", remembered_words.why_not_remembered, remembered_words.make_remembering
     ),
     "viterbi": EncoderEntry(
         "samebits", viterbi_encoder.why_not, viterbi_encoder.ViterbiEncoder, defines=True
@@ -73,7 +80,7 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> E
     reasons: list[str] = []
     for name, entry in ENCODERS.items():
         try:
-            key = probe_key(document, entry.package, special_tokens)
+            key = probe_key(document, entry.package, special_tokens, name)
             if was_equal(key):
                 return EncoderChoice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
             parsed = parsed or msgspec.json.decode(document)

@@ -44,7 +44,7 @@ class ViterbiEncoder:
             b"".join(text for text, _ in found),
             np.cumsum([0, *(len(text) for text, _ in found)], dtype=np.int64),
             np.array([i for _, i in found], np.int32),
-            np.array(scores, np.float32),
+            np.array(scores, np.float32).astype(np.float64),
         )
 
     def encode_texts(self, texts: TextColumn) -> Ids:
