@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Choice", "Machine", "choose_workers", "look_at_machine"]
+__all__ = ["Choice", "Machine", "choose_workers", "free_bytes", "look_at_machine"]
 
 CGROUP = Path("/sys/fs/cgroup")
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/"
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 def look_at_machine(cgroup: Path = CGROUP, proc: Path = Path("/proc")) -> Machine:
     """Read affinity, container limits and free memory."""
     visible, physical = _cpus()
-    free = _free_bytes()
+    free = free_bytes()
     limit = _memory_left(cgroup, proc)
     return Machine(
         visible, max(1, physical), _cpu_quota(cgroup, proc), min(free, limit) if limit is not None else free
@@ -73,7 +73,7 @@ def _siblings(number: int) -> str | None:
     return _read(folder / "core_cpus_list") or _read(folder / "thread_siblings_list")
 
 
-def _free_bytes() -> int:
+def free_bytes() -> int:
     """Return the memory that can be had without swapping."""
     for line in (_read(Path("/proc/meminfo")) or "").splitlines():
         if line.startswith("MemAvailable:"):

@@ -60,7 +60,11 @@ def _watch_flags() -> list[click.Parameter]:
 @contextmanager
 def watching(values: dict[str, Any]) -> Iterator[Observer]:
     """Observe with progress or monitor, and profile if asked."""
-    from samebits.cli.monitor import monitoring, profiling
+    if not values["monitor"] and not values["profile"]:
+        with observing(values) as observer:
+            yield observer
+        return
+    from samebits.cli.monitor import monitoring, profiling  # brings psutil: 30 ms
 
     with ExitStack() as stack:
         if values["profile"]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 
 from samebits.core.plan import Plan, Shard
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.readers.rowblock import RowBlock
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import OutputFailed
+from samebits.machine.cores import free_bytes
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encode import EncodeState, encode_block, piece_codes
 from samebits.tokens.layouts.interface import StoreShape
@@ -68,7 +68,7 @@ class SizeEstimate:
                 f"the build needs about {needed / 1e6:,.0f} MB on disk, and {free / 1e6:,.0f} MB are free",
                 hint="choose another output, or use --limit or a smaller --max-length",
             )
-        memory = psutil.virtual_memory().available
+        memory = free_bytes()
         if self.worker_bytes > memory:
             raise OutputFailed(
                 f"a worker needs about {self.worker_bytes / 1e6:,.0f} MB of memory, and {memory / 1e6:,.0f} MB are free",

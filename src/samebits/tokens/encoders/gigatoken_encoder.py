@@ -117,7 +117,8 @@ def _by_length(sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     [[0, 3], [2, 4]]
     """
     powers = np.frexp(sizes.astype(np.float64))[1]
-    return [np.flatnonzero(powers == power) for power in np.unique(powers[sizes > 0])]
+    found = np.flatnonzero(np.bincount(powers[sizes > 0]))  # np.unique would load numpy.ma
+    return [np.flatnonzero(powers == power) for power in found]
 
 
 def load_library(document: bytes, special_tokens: SpecialTokens) -> Any:
