@@ -19,7 +19,12 @@ from samebits.data.artifact import open_artifact
 from samebits.errors import MissingExtra
 
 # Other ways of the same job, each with what differs from the table of small jobs.
+SENTENCES = Path(__file__).resolve().parents[1] / "tests" / "graph" / "sentences.conllu"
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "graph_train, sentences": (
+        "graph_train",
+        {"inputs": (str(SENTENCES),), "layers": 2, "dropout": 0.25, "seed": 3},
+    ),
     "langid, compact": ("langid", {"mode": "compact", "megabytes": 1}),
     "langid, exact": ("langid", {"mode": "exact"}),
     "lm, 20 steps": ("lm", {"steps": 20, "validate_every": 10}),

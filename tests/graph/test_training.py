@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import samebits
+from samebits import arithmetic
 from samebits.core.observing.events import Event, ShardDone
 from samebits.core.seeds import rng_for
 from samebits.errors import Interrupted
@@ -203,6 +204,19 @@ def test_a_parser_learns_a_generated_treebank_and_writes_conllu_back(tmp_path: P
 
     part = PredictSentences("conllu")(shard, (corpus, model))
     assert "".join(part["lines"]) == text  # every head and relation is right, every other byte is kept
+
+
+@pytest.mark.slow
+def test_every_instruction_set_gives_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences = Path(__file__).parent / "sentences.conllu"
+    digests = set()
+    for workers, isa in enumerate(arithmetic.usable(), start=1):
+        monkeypatch.setenv("SAMEBITS_ISA", isa)
+        record = train(sentences, tmp_path / isa, str(workers), steps=5, dropout=0.3)
+        digests.add(record.artifact_digest)
+    assert len(digests) == 1
 
 
 @pytest.mark.slow

@@ -63,6 +63,12 @@ def summarize_evaluation(record: RunRecord) -> None:
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     for row in [head, *rows]:
         click.echo("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+    if report["upos"] is not None:
+        click.echo(
+            f"LAS with subtypes {report['las_subtypes']:.4f}; UPOS {report['upos']:.4f}, XPOS {report['xpos']:.4f}, "
+            f"features {report['feats']:.4f}",
+            err=True,
+        )
     click.echo(
         f"decoder {report['decoder']}; each position on its own (argmax) gives {report['exact_match_argmax']:.4f}",
         err=True,
@@ -135,8 +141,12 @@ def _predict_command() -> click.Command:
                 help="number of workers [auto]",
             ),
         ],
-        help="Print the graph of each text of the input (standard input if none is given), in order.",
-        example="echo '(2 + 3) * 4' | samebits graph predict -m model",
+        help="Print the graph of each text of the input (standard input if none is given), in order. A parser of sentences reads CoNLL-U "
+        "or plain text and prints CoNLL-U.",
+        example="""
+        echo '(2 + 3) * 4' | samebits graph predict -m model
+        samebits graph predict letter.txt -m parser > letter.conllu
+        """,
     )
 
 

@@ -69,6 +69,8 @@ def predict_files(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield, for each text of the files in order, the line to print and its graph as JSON.
 
+    A model of sentences cuts plain texts into sentences and words itself, and prints CoNLL-U.
+
     Args:
         model: A model or its folder.
         inputs: Files, or ``-`` for standard input.
@@ -83,10 +85,11 @@ def predict_files(
     loaded.decoder(decode)
     inputs = as_paths(inputs) or ()
     kind = _format(inputs) if input_format == "auto" else input_format
-    if (kind == "conllu") != (loaded.lexicon.kind == "word"):
-        needed = "CoNLL-U sentences" if loaded.lexicon.kind == "word" else "texts"
+    if kind == "conllu" and loaded.lexicon.kind != "word":
         raise InputError(
-            f"the model reads {needed}", path=inputs[0], hint="give --input-format, or another model"
+            "the model reads texts, not sentences",
+            path=inputs[0],
+            hint="give --input-format, or another model",
         )
     corpus = open_samples(inputs)
     shards, state = shards_of(corpus, conllu=kind == "conllu"), (corpus, loaded)

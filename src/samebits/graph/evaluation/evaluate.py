@@ -23,8 +23,16 @@ from samebits.graph.data import Graph
 from samebits.graph.distance.aligned import aligned_ged, alignment
 from samebits.graph.distance.pair import ged
 from samebits.graph.evaluation.measure import Judgement, judge, summarize, table_by
-from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
-from samebits.graph.parser.trained_model import GraphModel
+from samebits.graph.parser.samples import (
+    ReadShard,
+    Sample,
+    is_conllu,
+    open_samples,
+    samples_of,
+    shards_of,
+    tags_of,
+)
+from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 from samebits.graph.pictures.draw import draw_edits
 
 __all__ = ["JOB", "as_graph", "certified"]
@@ -76,16 +84,24 @@ class JudgeShard:
         greedy = state.model.predict(samples, decode="argmax")
         rows = []
         for sample, prediction, plain in zip(samples, predictions, greedy, strict=True):
-            row = self.judged(state.model, sample, prediction.graph)
+            row = self.judged(state.model, sample, prediction)
             rows.append(
                 [asdict(row), plain.graph == sample.graph, *self.shown(sample, prediction.graph, row)]
             )
         return GradedPart(rows, part.bad, part.num_lines)
 
-    def judged(self, model: GraphModel, sample: Sample, predicted: Anchored) -> Judgement:
+    def judged(self, model: GraphModel, sample: Sample, prediction: GraphPrediction) -> Judgement:
         """Judge one prediction, with bounds where it is wrong."""
-        result = sample.about.get("result")
-        found = judge(sample.tokens, predicted, sample.graph, result, is_math=model.lexicon.is_math)
+        result, predicted = sample.about.get("result"), prediction.graph
+        words = model.lexicon.kind == "word"
+        found = judge(
+            sample.tokens, predicted, sample.graph, result, is_math=model.lexicon.is_math, is_sentence=words
+        )
+        if words and prediction.tags:
+            pairs = zip(tags_of(sample), prediction.tags, strict=True)
+            found = replace(
+                found, tags=tuple(sum(a == b for a, b in zip(*rows, strict=True)) for rows in pairs)
+            )
         if found.exact:
             return found
         lower, upper = certified(predicted, sample.graph, self.config.budget)

@@ -12,6 +12,7 @@ from typing import Any
 
 from samebits.graph.anchored import ROOT, Anchored
 from samebits.graph.curriculum.checker import Malformed, Result, check
+from samebits.graph.evaluation.ud_scores import universal
 
 __all__ = ["Judgement", "aligned_cost", "judge", "result_of", "summarize", "table_by"]
 
@@ -27,9 +28,11 @@ class Judgement:
         upper: And at most this.
         nodes: Expected nodes.
         heads: Of them, found with the right head.
-        arcs: Of them, found with the right head and arc label.
+        arcs: Of them, found with the right head and arc label; of sentences without the subtype, as the CoNLL 2018 task counts.
+        subtypes: The same with the subtype.
         executed: The graph has the expected value; None where values have no meaning.
         well_formed: The graph has a value; None where values have no meaning.
+        tags: Of the words of a sentence, how many have the right part of speech, tag and features.
     """
 
     exact: bool
@@ -39,8 +42,10 @@ class Judgement:
     nodes: int
     heads: int
     arcs: int
+    subtypes: int
     executed: bool | None
     well_formed: bool | None
+    tags: tuple[int, ...] = ()
 
 
 def _arcs(graph: Anchored) -> dict[tuple[int, int], str]:
@@ -76,7 +81,13 @@ def result_of(text: str, graph: Anchored) -> Result | str:
 
 
 def judge(
-    tokens: Sequence[str], predicted: Anchored, expected: Anchored, result: Any, *, is_math: bool
+    tokens: Sequence[str],
+    predicted: Anchored,
+    expected: Anchored,
+    result: Any,
+    *,
+    is_math: bool,
+    is_sentence: bool = False,
 ) -> Judgement:
     """Compare one prediction with what was expected; bounds of the true distance are filled in by the caller.
 
@@ -86,12 +97,17 @@ def judge(
         expected: The right one.
         result: ``{"kind": ..., "value": ...}`` of the example, or None.
         is_math: Whether graphs of this model have values.
+        is_sentence: Whether they are trees over words, whose relations have subtypes.
     """
     aligned = aligned_cost(predicted, expected)
     head_of = dict(zip(predicted.at, zip(predicted.heads, predicted.arcs, strict=True), strict=True))
     rows = list(zip(expected.at, expected.heads, expected.arcs, strict=True))
     heads = sum(1 for position, head, _ in rows if position in head_of and head_of[position][0] == head)
-    arcs = sum(1 for position, head, arc in rows if head_of.get(position) == (head, arc))
+    subtypes = sum(1 for position, head, arc in rows if head_of.get(position) == (head, arc))
+    arcs = subtypes
+    if is_sentence:
+        short = {position: (head, universal(arc)) for position, (head, arc) in head_of.items()}
+        arcs = sum(1 for position, head, arc in rows if short.get(position) == (head, universal(arc)))
     executed = well_formed = None
     if is_math and isinstance(result, dict):
         value = result_of("".join(tokens), predicted)
@@ -101,7 +117,16 @@ def judge(
             result.get("value"),
         )
     return Judgement(
-        predicted == expected, aligned, 0.0, float(aligned), len(rows), heads, arcs, executed, well_formed
+        predicted == expected,
+        aligned,
+        0.0,
+        float(aligned),
+        len(rows),
+        heads,
+        arcs,
+        subtypes,
+        executed,
+        well_formed,
     )
 
 
@@ -118,12 +143,23 @@ def summarize(judgements: Sequence[Judgement]) -> dict[str, Any]:
         "exact_match": share(sum(j.exact for j in judgements), n),
         "uas": share(sum(j.heads for j in judgements), nodes),
         "las": share(sum(j.arcs for j in judgements), nodes),
+        "las_subtypes": share(sum(j.subtypes for j in judgements), nodes),
+        **_tags(judgements, nodes),
         "aligned_ged": share(sum(j.aligned for j in judgements), n),
         "ged_lower": share(sum(j.lower for j in judgements), n),
         "ged_upper": share(sum(j.upper for j in judgements), n),
         "ged_certified": share(sum(j.lower == j.upper for j in judgements), n),
         "well_formed": share(sum(bool(j.well_formed) for j in judged), len(judged)),
         "execution": share(sum(bool(j.executed) for j in judged), len(judged)),
+    }
+
+
+def _tags(judgements: Sequence[Judgement], nodes: int) -> dict[str, Any]:
+    tagged = [j.tags for j in judgements if j.tags]
+    names = ("upos", "xpos", "feats")
+    return {
+        name: sum(row[task] for row in tagged) / nodes if tagged and nodes else None
+        for task, name in enumerate(names)
     }
 
 

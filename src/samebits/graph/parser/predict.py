@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from samebits.graph.anchored import Anchored, as_json
 from samebits.graph.curriculum.checker import Result, bind_edges
 from samebits.graph.evaluation.measure import result_of
 from samebits.graph.formats.conllu import ConlluError, read_sentences, with_graph
+from samebits.graph.parser.plain_text import as_conllu, sentences_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
 from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 
@@ -41,6 +43,9 @@ class PredictSentences:
         if self.format == "conllu":
             return self.sentences(read_whole(corpus.sources[shard.source]), corpus, shard, model)
         samples, bad, num_lines = self.texts(corpus, shard)
+        if model.lexicon.kind == "word":
+            lines, graphs = self.plain_text(samples, model)
+            return {"lines": lines, "graphs": graphs, "bad": bad, "num_lines": num_lines}
         found = model.predict(samples, decode=self.decode)
         lines = [
             msgspec.json.encode(describe(s, p, model)).decode() + "\n"
@@ -64,6 +69,15 @@ class PredictSentences:
                 except ValueError as error:
                     bad.append([int(block.lines[i]), str(error)])
         return samples, sorted(bad), num_lines
+
+    def plain_text(self, samples: Sequence[Sample], model: GraphModel) -> tuple[list[str], list[Any]]:
+        """Cut texts into sentences of words, and return them as CoNLL-U."""
+        known = model.lexicon.word_ids
+        cut = [words for sample in samples for words in sentences_of("".join(sample.tokens), known)]
+        given = [Sample(tuple(word for word, _ in words), NOTHING, {}) for words in cut]
+        found = model.predict(given, decode=self.decode)
+        lines = [as_conllu(words, p.graph, p.tags) for words, p in zip(cut, found, strict=True)]
+        return lines, [as_json(prediction.graph) for prediction in found]
 
     def sentences(self, text: str, corpus: Corpus, shard: Shard, model: GraphModel) -> dict[str, Any]:
         """Replace HEAD and DEPREL; every other byte stays."""
