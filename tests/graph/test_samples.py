@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 
 import samebits
+from samebits.core.plan import Shard
 from samebits.errors import InputError, TooManyBadRows
 from samebits.graph.anchored import ROOT, Anchored, as_json, from_json
 from samebits.graph.config import TrainConfig
+from samebits.graph.formats.conllu import read_sentences
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
-from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
+from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, read_part, samples_of
 from samebits.graph.parser.structure import Structure, is_projective, learn_structure
 
 
@@ -72,7 +75,7 @@ def test_bad_lines_are_named_and_the_others_are_read(tmp_path: Path) -> None:
         lines(*rows, *({"text": "2+3", "graph": graph} for graph, _ in BAD), good), encoding="utf-8"
     )
     corpus = open_samples([str(path)])
-    (shard,) = shards_of(corpus, conllu=False)
+    (shard,) = corpus.shards()
     part = ReadShard(False)(shard, corpus)
     assert len(samples_of(part)) == 2
     assert samples_of(part)[0].about == {"depth": 1}
@@ -103,7 +106,7 @@ def test_bad_sentences_are_named_with_their_line(tmp_path: Path) -> None:
         word.format(1, 0) + "\n" + word.format(1, 0) + word.format(2, 2) + "\n" + "1\tx\n", encoding="utf-8"
     )
     corpus = open_samples([str(path)])
-    (shard,) = shards_of(corpus, conllu=True)
+    (shard,) = corpus.shards()
     part = ReadShard(True)(shard, corpus)
     assert [(row["line"], row["reason"]) for row in part.bad] == [
         (3, "word 2 is its own head"),
@@ -147,7 +150,7 @@ def test_structure_gives_up_what_does_not_hold() -> None:
 def test_names_come_from_the_training_data_alone() -> None:
     samples = [Sample(tuple("2+3"), TREE, {}), Sample(tuple("4+é"), TREE, {})]
     lexicon = learn_lexicon(samples, kind="char")
-    assert lexicon.characters == ("<pad>", "<unk>", "+", "2", "3", "4", "é")
+    assert lexicon.characters == ("<pad>", "<unk>", "<start>", "<end>", "+", "2", "3", "4", "é")
     assert lexicon.nodes == ("", "+", "int")
     assert lexicon.arcs == ("", "root", "L", "R")
     assert lexicon.is_math
@@ -168,3 +171,24 @@ def test_names_come_from_the_training_data_alone() -> None:
 def test_settings_that_cannot_be_meant_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(samebits.SamebitsError):
         TrainConfig(**settings)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_sentences_are_the_same_wherever_a_treebank_is_cut(ending: str, tmp_path: Path) -> None:
+    row = "{}\tw{}\t_\t_\t_\t_\t{}\t{}\t_\t_\n"
+    sentences = [
+        "".join(row.format(i + 1, n, 0 if i == 0 else 1, "root" if i == 0 else "x") for i in range(1 + n % 4))
+        for n in range(12)
+    ]
+    text = ("\n" + "\n".join(sentences[:7]) + "\n\n\n" + "\n".join(sentences[7:]) + "\n").replace(
+        "\n", ending
+    )
+    path = tmp_path / "bank.conllu"
+    path.write_bytes(text.encode())
+    (source,) = open_samples([str(path)]).sources
+    for step in (1, 7, 40, 10_000):
+        cuts = [*range(0, source.size, step), source.size]
+        parts = [read_part(source, Shard(0, 0, a, b)) for a, b in itertools.pairwise(cuts)]
+        assert "".join(parts) == text
+        whole = [sentence.forms for sentence in read_sentences(text)]
+        assert [s.forms for part in parts for s in read_sentences(part)] == whole

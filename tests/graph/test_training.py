@@ -17,7 +17,7 @@ from samebits.errors import Interrupted
 from samebits.graph.config import GenerateConfig, TrainConfig
 from samebits.graph.parser.batches import GraphBatches, encode
 from samebits.graph.parser.lexicon import learn_lexicon
-from samebits.graph.parser.samples import ReadShard, Sample, open_samples, samples_of, shards_of
+from samebits.graph.parser.samples import ReadShard, Sample, open_samples, samples_of
 from samebits.graph.parser.trained_model import GraphModel
 
 SMALL: dict[str, Any] = {"batch": 16, "width": 32, "warmup": 10, "validate_every": 0}
@@ -34,9 +34,7 @@ def math(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def samples(folder: Path, split: str = "test") -> list[Sample]:
     corpus = open_samples([str(folder / f"{split}.jsonl")])
-    return [
-        s for shard in shards_of(corpus, conllu=False) for s in samples_of(ReadShard(False)(shard, corpus))
-    ]
+    return [s for shard in corpus.shards() for s in samples_of(ReadShard(False)(shard, corpus))]
 
 
 def train(folder: Path, output: Path, workers: str, observer: Any = None, **settings: Any) -> Any:
@@ -199,7 +197,7 @@ def test_a_parser_learns_a_generated_treebank_and_writes_conllu_back(tmp_path: P
     assert record.metrics["decoder"] == "tree"
     model = GraphModel.load(tmp_path / "model")
     corpus = open_samples([str(tmp_path / "train.conllu")])
-    (shard,) = shards_of(corpus, conllu=True)
+    (shard,) = corpus.shards()
     from samebits.graph.parser.predict import PredictSentences
 
     part = PredictSentences("conllu")(shard, (corpus, model))

@@ -16,7 +16,7 @@ from samebits.errors import ConfigError, InputError
 from samebits.graph.config import TrainConfig
 from samebits.graph.data import Graph
 from samebits.graph.parser.predict import PredictSentences
-from samebits.graph.parser.samples import is_conllu, open_samples, shards_of
+from samebits.graph.parser.samples import is_conllu, open_samples
 from samebits.graph.parser.trained_model import GraphModel
 from samebits.graph.pictures.draw import draw_graph
 from samebits.in_memory import map_in_memory
@@ -92,7 +92,7 @@ def predict_files(
             hint="give --input-format, or another model",
         )
     corpus = open_samples(inputs)
-    shards, state = shards_of(corpus, conllu=kind == "conllu"), (corpus, loaded)
+    shards, state = corpus.shards(), (corpus, loaded)
     lines_before: dict[int, int] = {}
     for shard, part in map_in_memory(
         "graph_eval",

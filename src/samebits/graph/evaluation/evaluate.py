@@ -29,7 +29,6 @@ from samebits.graph.parser.samples import (
     is_conllu,
     open_samples,
     samples_of,
-    shards_of,
     tags_of,
 )
 from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
@@ -143,7 +142,7 @@ class EvalJob:
         model.decoder(config.decode)
         digest = digest_of([corpus.digest, artifact.digest])
         state = EvalInputs(corpus, model, conllu)
-        shards = shards_of(corpus, conllu=conllu)
+        shards = corpus.shards()
         return Plan(
             job=self.name,
             version=self.version,

@@ -11,13 +11,12 @@ import msgspec
 from samebits.core.plan import Shard
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.readers.rows import iter_rows
-from samebits.errors import InputError
 from samebits.graph.anchored import Anchored, as_json
 from samebits.graph.curriculum.checker import Result, bind_edges
 from samebits.graph.evaluation.measure import result_of
 from samebits.graph.formats.conllu import ConlluError, read_sentences, with_graph
 from samebits.graph.parser.plain_text import as_conllu, sentences_of
-from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_whole
+from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_part
 from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 
 __all__ = ["PredictSentences", "describe"]
@@ -41,7 +40,7 @@ class PredictSentences:
         """Return the lines to print, and the graphs for drawings."""
         corpus, model = state
         if self.format == "conllu":
-            return self.sentences(read_whole(corpus.sources[shard.source]), corpus, shard, model)
+            return self.sentences(read_part(corpus.sources[shard.source], shard), model)
         samples, bad, num_lines = self.texts(corpus, shard)
         if model.lexicon.kind == "word":
             lines, graphs = self.plain_text(samples, model)
@@ -79,13 +78,10 @@ class PredictSentences:
         lines = [as_conllu(words, p.graph, p.tags) for words, p in zip(cut, found, strict=True)]
         return lines, [as_json(prediction.graph) for prediction in found]
 
-    def sentences(self, text: str, corpus: Corpus, shard: Shard, model: GraphModel) -> dict[str, Any]:
+    def sentences(self, text: str, model: GraphModel) -> dict[str, Any]:
         """Replace HEAD and DEPREL; every other byte stays."""
-        try:
-            sentences = list(read_sentences(text))
-        except ConlluError as error:
-            origin = corpus.sources[shard.source].origin
-            raise InputError(str(error), path=origin, line=error.line + 1) from None
+        errors: list[ConlluError] = []
+        sentences = list(read_sentences(text, on_error=errors))
         samples = [Sample(sentence.forms, NOTHING, {}, sentence.raw) for sentence in sentences]
         found = model.predict(samples, decode=self.decode)
         lines = [
@@ -95,8 +91,8 @@ class PredictSentences:
         return {
             "lines": lines,
             "graphs": [as_json(prediction.graph) for prediction in found],
-            "bad": [],
-            "num_lines": 0,
+            "bad": [[error.line, str(error)] for error in errors],
+            "num_lines": text.count("\n"),
         }
 
 

@@ -1,18 +1,20 @@
 """Examples as training, prediction and evaluation read them: JSON lines with text and graph, or CoNLL-U sentences.
 
-JSON lines are cut on a byte grid, CoNLL-U files are not: a sentence is many lines. What cannot be used is a bad row with
+Files are cut on a byte grid, compressed ones not at all; a CoNLL-U sentence belongs to the cell that holds its first byte. What cannot be used is a bad row with
 file, line and reason; more than ``--max-bad`` of them stop the run.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from samebits.core.plan import Shard, ShardTable
+from samebits.core.plan import Shard
+from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
 from samebits.data.readers.rows import BadRow, iter_rows
 from samebits.data.readers.streams import BrokenStream, decompressed
@@ -28,12 +30,13 @@ __all__ = [
     "is_conllu",
     "open_samples",
     "samples_of",
-    "shards_of",
     "tags_of",
 ]
 
 CELL_BYTES = 1 << 18  # about 200 examples of level 2: enough for a batch, small enough for many workers
 MOST_POSITIONS = 512  # longer texts are refused in training and said to be too long in prediction
+LOOK_AHEAD = 1 << 16  # bytes read at once in search of the end of a sentence
+BLANK = re.compile(rb"\n\r?\n")
 ABOUT = ("id", "level", "depth", "style", "result")
 
 
@@ -86,14 +89,6 @@ def open_samples(inputs: Sequence[str]) -> Corpus:
     return open_corpus(inputs, format="txt", cell_bytes=CELL_BYTES)
 
 
-def shards_of(corpus: Corpus, *, conllu: bool) -> ShardTable:
-    """Cut JSON lines on the grid; a CoNLL-U file is one shard."""
-    if not conllu:
-        return corpus.shards()
-    sizes = [source.size for source in corpus.sources]
-    return ShardTable.from_ranges(source=range(len(sizes)), start=[0] * len(sizes), stop=sizes)
-
-
 class SamplesPart(NamedTuple):
     """The usable examples of one shard, each a list of its fields, and what was bad; see ``samples_of``."""
 
@@ -121,7 +116,7 @@ class ReadShard:
         examples: list[list[Any]] = []
         num_lines = 0
         if self.conllu:
-            text = read_whole(state.sources[shard.source])
+            text = read_part(state.sources[shard.source], shard)
             num_lines = text.count("\n")
             rows = _conllu_samples(text, bad, subtypes=self.subtypes)
             examples = [_plain(sample) for _, sample in rows if sample is not None]
@@ -143,25 +138,49 @@ class ReadShard:
         return SamplesPart(examples, bad, num_lines)
 
 
-def read_whole(source: Source) -> str:
-    """Return the text of a file.
+def read_part(source: Source, shard: Shard) -> str:
+    """Return the text of the sentences that begin in a shard.
 
     Raises:
         InputError: if it is no UTF-8 or cannot be decompressed.
     """
+    first = 0
     with source.open() as file:
         try:
-            data = (
-                b"".join(decompressed(file, source.compression))
-                if source.compression
-                else file.read(0, source.size).tobytes()
-            )
+            if source.compression:
+                data = b"".join(decompressed(file, source.compression))
+            else:
+                first, last = (_sentence_start(file, at, source.size) for at in (shard.start, shard.stop))
+                data = _bytes(file, first, last)
         except BrokenStream as error:
             raise InputError(f"cannot be decompressed: {error}", path=source.origin) from None
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8: {error.reason}", path=source.origin, offset=error.start) from None
+        raise InputError(
+            f"not UTF-8: {error.reason}", path=source.origin, offset=first + error.start
+        ) from None
+
+
+def _bytes(file: VerifiedFile, start: int, stop: int) -> bytes:
+    on_grid = start // BLOCK_BYTES * BLOCK_BYTES
+    return file.read(on_grid, stop)[start - on_grid : stop - on_grid].tobytes() if start < stop else b""
+
+
+def _sentence_start(file: VerifiedFile, at: int, size: int) -> int:
+    """Return the first place from ``at`` on that follows a blank line, or the end; both neighbours of a cut ask for the same."""
+    if at == 0 or at >= size:
+        return min(at, size)
+    begin = max(0, at - 3)
+    while begin < size:
+        stop = min(size, begin + LOOK_AHEAD)
+        for match in BLANK.finditer(_bytes(file, begin, stop)):
+            if begin + match.end() >= at:
+                return begin + match.end()
+        if stop == size:
+            break
+        begin = stop - 3
+    return size
 
 
 def parse_line(line: str, *, graph: bool = True) -> Sample:

@@ -21,7 +21,7 @@ from samebits.graph.config import TrainConfig
 from samebits.graph.parser.batches import Forms, GraphBatches, collate, encode
 from samebits.graph.parser.lexicon import Lexicon, learn_lexicon
 from samebits.graph.parser.model import Parser, ParserSizes
-from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of, shards_of
+from samebits.graph.parser.samples import ReadShard, Sample, is_conllu, open_samples, samples_of
 from samebits.lockstep.problem.config import Every
 from samebits.lockstep.problem.network_objective import NetworkObjective
 
@@ -143,7 +143,7 @@ def _read(
     task = ReadShard(inputs.conllu, config.subtypes)
     train: list[Sample] = []
     valid: list[Sample] = []
-    shards = shards_of(inputs.corpus, conllu=inputs.conllu)
+    shards = inputs.corpus.shards()
     for shard, part in engine.map_ordered("read", task, shards, state=inputs.corpus, unit="bytes"):
         out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
         (train if shard.source < inputs.num_train else valid).extend(samples_of(part))
