@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from samebits.cli.app import run
@@ -58,6 +59,14 @@ def test_gxl_and_gexf_are_read_by_suffix_and_by_content(name: str, text: str, tm
     assert graph_files([str(path)]) == [path]
     assert read_graphs(path, SYMBOLS) == [MOLECULE]
     assert read_graphs(path, Reading("", ""))[0].labels == (None, None)
+
+
+def test_gexf_written_by_networkx_is_read(tmp_path: Path) -> None:
+    graph = Graph(labels=["C", "N <&>"], edges=[(0, 1, "double")], ids=["p", "q"])
+    nx.write_gexf(graph.to_networkx(node_label="type", edge_label="valence"), tmp_path / "g.gexf")
+    assert read_graphs(tmp_path / "g.gexf", Reading("type", "valence")) == [graph]
+    nx.write_gexf(nx.path_graph(3), tmp_path / "plain.gexf")
+    assert read_graphs(tmp_path / "plain.gexf")[0].labels == (None, None, None)
 
 
 @pytest.mark.parametrize("name", ["g.tve", "g.gspan", "g.lg", "g.txt", "g.data", "g"])
