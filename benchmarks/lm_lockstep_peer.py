@@ -65,7 +65,7 @@ class Memory:
 
 
 def main(request: dict[str, Any]) -> None:
-    """Run what standard input asks for: settings of LmConfig, workers, a folder, and how many steps to make now."""
+    """Run what standard input asks for: settings of LmConfig, workers, a folder, more of Place, and how many steps to make now."""
     source, recipe = prepare(LmConfig(inputs=(request["data"],), **request["settings"]))
     steps: list[dict[str, float]] = []
 
@@ -79,7 +79,7 @@ def main(request: dict[str, Any]) -> None:
     result = train(
         LmObjective(recipe, source, cache=request.get("cache", "")),
         recipe.fit,
-        place=Place(workers=request["workers"], folder=folder),
+        place=Place(workers=request["workers"], folder=folder, **request.get("place", {})),
         every=Every(seconds=0.0),
         observer=see,
         stop=(lambda: len(steps) >= until) if until < recipe.fit.steps else None,
