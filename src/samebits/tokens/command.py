@@ -145,8 +145,11 @@ group.add_command(
     job_command(
         "tokens_train",
         name="train-tokenizer",
-        text="Learn byte pairs, words or characters from text; writes tokenizer.json into the output.",
-        example="samebits tokens train-tokenizer corpus/*.jsonl -o tokenizer --vocab-size 32000",
+        text="Learn byte pairs, pieces of words, words or characters from text; writes tokenizer.json into the output.",
+        example="""
+        samebits tokens train-tokenizer corpus/*.jsonl -o tokenizer --vocab-size 32000
+        samebits tokens train-tokenizer corpus/*.jsonl -o tokenizer --kind unigram --vocab-size 8000
+        """,
         summarize=summarize_tokenizer,
     )
 )

@@ -59,7 +59,7 @@ def train_tokenizer(
     progress: Show = "auto",
     **settings: Any,
 ) -> Path:
-    """Learn byte pairs, words or characters from text; returns the ``tokenizer.json`` it wrote.
+    """Learn byte pairs, pieces of words, words or characters from text; returns the ``tokenizer.json`` it wrote.
 
     Args:
         data: As for ``build``.
@@ -67,7 +67,7 @@ def train_tokenizer(
         options: How to compute it; never changes the result.
         observer: Told of every event.
         progress: Show progress: True, False, or "auto" for notebooks only.
-        settings: Fields of ``TokenizerConfig``: ``vocab_size=8000``, ...
+        settings: Fields of ``TokenizerConfig``: ``kind="wordpiece"``, ``vocab_size=8000``, ...
 
     Raises:
         ConfigError: for a setting or a column that does not exist.

@@ -173,7 +173,7 @@ cdef class PieceTrie:
         if longest >= 0x7FFFFFFF or (byte_ids.shape[0] != 256 and byte_ids.shape[0] != 0):
             raise ValueError(f"a row of {longest} bytes, {byte_ids.shape[0]} ids of bytes")
         cdef Best* best = <Best*>malloc((longest + 1) * sizeof(Best))
-        cdef double* sums = <double*>malloc((longest + 1) * sizeof(double))
+        cdef double* sums = <double*>malloc((longest + 1) * (sizeof(double) if by_word else sizeof(float)))
         if best == NULL or sums == NULL:
             free(best)
             free(sums)
