@@ -25,6 +25,7 @@ from samebits.errors import Interrupted
 from samebits.executors import ExecutorOptions, make_executor
 from samebits.executors.serial import SerialExecutor
 from samebits.testing import FailingExecutor, ShuffledExecutor
+from samebits.verification.artifacts import rerun
 
 NUMBERS = 1000
 SHARDS = cut([NUMBERS], cell=7)  # 143
@@ -271,3 +272,13 @@ def test_a_run_that_ends_in_the_middle_of_the_fold_goes_on_there(
     assert record.artifact_digest == expected.artifact_digest
     assert sum(stage["shards_resumed"] for stage in record.stages.values()) >= 1
     assert not kept.exists()
+
+
+def test_nodes_of_several_shards_are_verified_like_shards(tmp_path: Path) -> None:
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    for number in range(130):  # two shards a node
+        (inputs / f"{number:03}.txt").write_bytes(b"word%d\n" % number)
+    record = api.run("count", CountConfig(inputs=(str(inputs),)), output=tmp_path / "out")
+    assert record.stages["count"]["shards_done"] == 65
+    assert rerun(tmp_path / "out", num_shards=70) == 65

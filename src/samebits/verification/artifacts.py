@@ -158,12 +158,11 @@ def rerun(
     if num_shards is None:
         return _rerun_all(artifact, planned, config, options)
     expected = _recorded_digests(artifact.folder)
-    chosen = _choose(len(planned.shards), num_shards)
     with api.open_executor(job, planned, options) as (executor, _), tempfile.TemporaryDirectory() as scratch:
-        engine = _SampleEngine(executor, plan=planned, chosen=chosen, expected=expected)
+        engine = _SampleEngine(executor, plan=planned, wanted=num_shards, expected=expected)
         with suppress(_Enough):
             job.run(planned, config, engine, ArtifactWriter(Path(scratch) / "out", BadRows("100%")))
-    return len(chosen)
+    return engine.compared
 
 
 def plan_again(
@@ -249,9 +248,10 @@ class _Enough(Exception):
 
 @dataclass
 class _SampleEngine(Engine):
-    """An engine that runs only the chosen shards of the first stage, compares them, and stops."""
+    """An engine that runs only some shards of the first stage (nodes, where workers fold it), compares them, and stops."""
 
-    chosen: Sequence[int] = ()
+    wanted: int = 1
+    compared: int = 0
     expected: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def map_ordered(
@@ -262,8 +262,10 @@ class _SampleEngine(Engine):
         *,
         state: Any = None,
         unit: str,
+        usable: Callable[[Any], bool] = lambda part: True,
     ) -> NoReturn:
         """Run and compare the chosen shards."""
+        chosen = [shards[index] for index in _choose(len(shards), self.wanted)]
         found: dict[int, str] = {}
 
         def note(event: Event) -> None:
@@ -271,8 +273,9 @@ class _SampleEngine(Engine):
                 found[event.index] = event.digest
 
         sample = Engine(self.executor, observer=note, plan=self.plan)
-        for _ in sample.map_ordered(stage, task, [shards[i] for i in self.chosen], state=state, unit=unit):
+        for _ in sample.map_ordered(stage, task, chosen, state=state, unit=unit):
             pass
+        self.compared = len(chosen)
         for index, digest in sorted(found.items()):
             before = self.expected.get((stage, index), "nothing")
             if before != digest:
