@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from samebits.data.readers.rows import TextColumn
 from samebits.kernels.langid.compact import CompactScorer, WordCache
+from samebits.kernels.langid.shares import best_shares
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.model.compact_files import CompactFiles
 from samebits.langid.model.features import powers_of_two
@@ -84,12 +85,17 @@ class Ranker:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the best languages (-1: none) of each text and their probabilities, (texts, top)."""
         numbers, shares = np.empty((len(column), top), np.int64), np.empty((len(column), top))
+        mask = np.ones(len(self.files.languages), np.uint8) if allowed is None else allowed.astype(np.uint8)
         noisy, cache = self.noise >= 0 and (allowed is None or bool(allowed[self.noise])), WordCache()
         for part in _parts(len(column)):
             scores, letters, noise = self._scores(column, part, cache)
-            if allowed is not None:
-                scores[:, ~allowed] = OUT_OF_REACH
-            numbers[part], shares[part] = self._best(scores, letters, top)
+            if top == 1:
+                numbers[part, 0], shares[part, 0] = best_shares(
+                    scores, letters, self.halving, powers_of_two(TABLE_BITS), mask, TABLE_BITS
+                )
+            else:
+                scores[:, mask == 0] = OUT_OF_REACH
+                numbers[part], shares[part] = self._best(scores, letters, top)
             if noisy:
                 rows = np.flatnonzero(noise) + part.start
                 numbers[rows], shares[rows] = -1, 0.0
@@ -108,10 +114,7 @@ class Ranker:
     def _best(
         self, scores: NDArray[np.int32], letters: NDArray[np.int32], top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if top == 1:
-            order = scores.argmax(axis=1)[:, None]
-        else:
-            order = np.argsort(-scores.astype(np.int64), axis=1, kind="stable")[:, :top]
+        order = np.argsort(-scores.astype(np.int64), axis=1, kind="stable")[:, :top]
         behind = (scores.max(axis=1, keepdims=True) - scores).astype(np.int64)
         per = self.halving[np.minimum(letters, MOST_LETTERS)][:, None]
         steps = np.minimum((behind << TABLE_BITS) // per, 31 << TABLE_BITS)
