@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import samebits
-from samebits.graph import predict_files
+from samebits.graph import GraphModel, predict_files
 from samebits.graph.config import EvalConfig, TrainConfig
 from samebits.graph.evaluation.ud_scores import score
 from samebits.graph.formats.conllu import read_sentences
@@ -114,3 +114,5 @@ def test_eval_is_what_the_task_counts_and_text_becomes_conllu(tmp_path: Path) ->
     assert [len(sentence.words) for sentence in found] == [7, 6, 3]
     assert found[0].raw[0] == "# text = The old cat sees a dog.\n"
     assert found[0].raw[6].endswith("\tSpaceAfter=No\n")
+    (text,) = GraphModel.load(model).predict_texts(["The cat sees a dog."])
+    assert len(text.graph.at) == len(text.tags[0]) == 6

@@ -26,6 +26,7 @@ from samebits.graph.parser.batches import Forms, ParserBatch, collate, encode, o
 from samebits.graph.parser.decode import Scores, decode_nodes, decode_words
 from samebits.graph.parser.lexicon import ROOT_ID, Lexicon
 from samebits.graph.parser.model import Parser, ParserSizes
+from samebits.graph.parser.plain_text import words_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample
 from samebits.graph.parser.structure import Decoder
 
@@ -116,9 +117,13 @@ class GraphModel:
         return asked  # type: ignore[return-value]  # one of STRICTNESS
 
     def predict_texts(self, texts: Sequence[str], *, decode: str = "auto") -> list[GraphPrediction]:
-        """Return a graph for every text, in order."""
+        """Return a graph for every text, in order; a parser of sentences takes each text for one sentence, cut by ``words_of``."""
         nothing = Anchored((), (), (), ())
-        return self.predict([Sample(tuple(text), nothing, {}) for text in texts], decode=decode)
+        tokens = [tuple(text) for text in texts]
+        if self.lexicon.kind == "word":
+            known = self.lexicon.word_ids
+            tokens = [tuple(word for word, _ in words_of(text, known)) for text in texts]
+        return self.predict([Sample(row, nothing, {}) for row in tokens], decode=decode)
 
     def predict(self, samples: Sequence[Sample], *, decode: str = "auto") -> list[GraphPrediction]:
         """Return a graph for every example, in order.
