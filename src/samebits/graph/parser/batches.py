@@ -266,7 +266,9 @@ class GraphBatches:
         steps = len(self.rows) // self.batch_size
         epoch, number = divmod(step, steps)
         order, shards = _epoch(self.seed, epoch, self.lengths, size, steps * num_shards)  # type: ignore[attr-defined]  # set above
-        first = int(shards[number * num_shards + g]) * size
+        # longest first: a worker that is done takes the next shard, so the short ones fill the gaps
+        longest_first = np.sort(shards[number * num_shards : (number + 1) * num_shards])[::-1]
+        first = int(longest_first[g]) * size
         rows = [self.rows[i] for i in order[first : first + size].tolist()]
         words = None
         if self.word_dropout and self.spelling is not None:
