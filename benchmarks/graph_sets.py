@@ -2,8 +2,8 @@
 
 Needs ``graphs/aids.jsonl.gz`` and ``graphs/linux.jsonl.gz`` of the shared data. In one run: ``graph matrix --until-exact`` of
 both sets with one and two workers; random pairs of at most 64 cells (nodes times nodes) whose distance networkx confirms; the
-same by networkx, pygmtools and graphkit-learn for their speed and how near they come; ``graph knn`` of AIDS against the
-matrix. Ratio keys: ``networkx_aids``, ``networkx_linux`` (its CPU seconds a pair by ours, at least that where pairs were
+same by networkx, pygmtools and graphkit-learn for their speed and how near they come; ``graph knn`` against the matrix. Ratio
+keys: ``networkx_SET`` (its CPU seconds a pair by ours, which compares them as one batch; at least that where pairs were
 stopped), ``pygmtools_SET``, ``graphkit_SET``, ``two_workers_SET``. The quick form has few and small pairs.
 """
 
@@ -101,7 +101,7 @@ def ask(
 
 
 def own_seconds(graphs: list[graph.Graph], pairs: list[tuple[int, int]]) -> float:
-    """Return our CPU seconds a pair, each compared by itself until it is proven."""
+    """Return our CPU seconds a pair, all of them proven in one batch, as a matrix compares them."""
     packed, scaled = pack(graphs), graph.Costs().scaled()
     numbers = np.array(pairs, np.int64)
     repeats = max(1, 2000 // len(pairs))
