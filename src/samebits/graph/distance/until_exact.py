@@ -2,7 +2,7 @@
 
 A search goes on in slices from where it stopped, so nothing is done twice, Ctrl-C waits for a slice of about a second, and a
 resumed run loses no more than that. Slices are measured in states and sizes, never in seconds. The search is depth first:
-its memory is that of its deepest level (at most 0.9 GB, for two graphs of 512 nodes), however long it takes.
+its memory is that of its levels (by their sizes at most 0.9 GB, for two graphs of 512 nodes), however long it takes.
 """
 
 from __future__ import annotations
