@@ -2,13 +2,15 @@
 
 Every job is run on generated inputs of two sizes by an executor that measures (``scale_probe``, CPU seconds); the simulation
 (``scale_sim``) then plays runs that no single machine can. ``--record`` takes the costs from the committed record
-instead of measuring. It has no peer: ``equal`` says that the threaded runs it compares itself with gave the serial digest. The
+instead of measuring, ``--again count,charset`` all but those of some cases. It has no peer: ``equal`` says that the threaded runs it compares itself with gave the serial digest. The
 ratios are predicted over measured wall seconds of 1 and 2 workers on this machine, so 1 is a perfect prediction.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import math
 import os
 import statistics
 from collections.abc import Sequence
@@ -32,15 +34,19 @@ IN_MEMORY = 1e12  # bytes a second: inputs that were just written come from memo
 COMPARED = ("count", "charset", "langid_exact", "tokens")
 
 
-def measure(rounds: int, folder: Path) -> dict[str, Any]:
-    """Run every case at two sizes; the round with the median CPU time of each counts."""
+def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, Any]:
+    """Run every case, or only some, at two sizes; the round with the median CPU time of each counts."""
     costs: dict[str, Any] = {}
     for size in ("small", "large"):
         for name, (job, config) in cases(folder / size, folder / "bpe").items():
+            if only and name not in only:
+                continue
             if size == "small":
                 measure_job(job, config, folder / "out" / job)  # loads what is loaded once, e.g. a model
             found = [measure_job(job, config, folder / "out" / job).as_dict() for _ in range(rounds)]
             costs.setdefault(name, {})[size] = sorted(found, key=_cpu)[rounds // 2]
+    if only:
+        return costs
     text = folder / "large" / "charset" / "de" / "text-000.txt"
     with one_math_thread():
         costs["lm"] = measure_step(text, preset="shakespeare-char", num_steps=2 + rounds)
@@ -52,12 +58,14 @@ def _cpu(cost: dict[str, Any]) -> float:
     return float(cost["plan"] + cost["rest"] + stages)
 
 
-def compare(models: dict[str, Any], folder: Path, rounds: int) -> tuple[dict[str, Any], bool]:
+def compare(
+    models: dict[str, Any], folder: Path, rounds: int, only: Sequence[str] = ()
+) -> tuple[dict[str, Any], bool]:
     """Predict runs with 1 and 2 threads on this machine, and do them."""
     cores = look_at_machine().physical
     found: dict[str, Any] = {}
     equal = True
-    for name in COMPARED:
+    for name in [name for name in COMPARED if not only or name in only]:
         job, config = cases(folder / "large", folder / "bpe")[name]
         num_bytes = round(models[name]["stages"][0]["shard_bytes"] * models[name]["stages"][0]["shards"])
         digests = set()
@@ -121,25 +129,48 @@ def remote_seconds() -> float:
     return float(record["details"]["median_seconds"]["processes"])
 
 
+def _inputs(options: argparse.Namespace) -> tuple[Path, int]:
+    """Write the inputs; return their folder, and how many rounds to measure."""
+    folder = BENCH / ("scale-quick" if options.quick else "scale")
+    write_inputs(folder, share=2 if options.quick else 1)
+    train_tokenizer(folder / "small", folder / "bpe")
+    return folder, 1 if options.quick else options.rounds
+
+
+def _measured_before(
+    record: dict[str, Any], again: Sequence[str], options: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, Any], bool]:
+    """Take costs from a record, but for some cases that are measured again."""
+    costs, compared = record["details"]["costs"], record["details"]["compared"]
+    if not again:
+        return costs, compared, bool(record["equal"])
+    folder, rounds = _inputs(options)
+    costs = costs | measure(rounds, folder, again)
+    found, equal = compare(models_of(costs), folder, rounds, again)
+    return costs, compared | found, equal and bool(record["equal"])
+
+
 def main() -> None:
     """Measure or read, simulate, compare, report."""
     options = arguments(
-        __doc__.splitlines()[0], link=1.25e9, storage=20e9, disk=2e9, remote=remote_seconds(), record=""
+        __doc__.splitlines()[0],
+        link=1.25e9,
+        storage=20e9,
+        disk=2e9,
+        remote=remote_seconds(),
+        record="",
+        again="",
     )
     world = World(options.link, options.storage, options.disk, LOCAL_WORKERS, options.remote)
-    if options.record:
-        record = json.loads((RECORDS / options.record).read_bytes())
-        costs, compared, equal = (
-            record["details"]["costs"],
-            record["details"]["compared"],
-            bool(record["equal"]),
-        )
-        options.quick = True  # nothing was measured, so the committed record stays as it is
+    again = [name for name in options.again.split(",") if name]
+    if options.record or again:
+        record = json.loads((RECORDS / (options.record or "scale.json")).read_bytes())
+        costs, compared, equal = _measured_before(record, again, options)
+        options.quick = (
+            options.quick or not again
+        )  # nothing was measured: the committed record stays as it is
     else:
-        folder = BENCH / ("scale-quick" if options.quick else "scale")
-        rounds = 1 if options.quick else options.rounds
-        write_inputs(folder, share=2 if options.quick else 1)
-        train_tokenizer(folder / "small", folder / "bpe")
+        folder, rounds = _inputs(options)
         costs = measure(rounds, folder)
         compared, equal = compare(models_of(costs), folder, rounds)
     predictions = {
@@ -158,10 +189,34 @@ def main() -> None:
         "training": steps,
         "compared": compared,
         "rounds": options.rounds,
+        "again": again,  # cases measured today; the others are of the record before
         "load_average": os.getloadavg()[0],  # above 2 or so, others were at work on this machine too
     }
     ratios = {name: pair["predicted"] / pair["measured"] for name, pair in compared.items()}
+    ratios |= gains(models_of(costs), options.remote) | driver_seconds(predictions)
     finish("scale", equal=equal, ratios=ratios, details=details, options=options)
+
+
+def gains(models: dict[str, Any], remote: float) -> dict[str, float]:
+    """Return how much faster 64 and 1,000 workers are than one, at 1 TB, where neither network nor storage is the limit."""
+    free = World(math.inf, math.inf, math.inf, LOCAL_WORKERS, remote)
+    found = {}
+    for name, model in models.items():
+        size = sizes_of(name)[2]
+        one = predict(model, size, 1, free)["seconds"]
+        for workers in (64, 1000):
+            found[f"sim_{workers}_{name}"] = one / predict(model, size, workers, free)["seconds"]
+    return found
+
+
+def driver_seconds(predictions: dict[str, Any]) -> dict[str, float]:
+    """Return the driver's CPU seconds for each GB of 1 TB with 64 workers."""
+    found = {}
+    for name, by_size in predictions.items():
+        if name != PAIRS:
+            uses = by_size[str(10**12)]["64"]["uses"]
+            found[f"driver_seconds_per_gb_{name}"] = (uses["driver"] + uses["final write"]) / 1000
+    return found
 
 
 def sizes_of(name: str) -> tuple[int, ...]:

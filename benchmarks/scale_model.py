@@ -6,20 +6,22 @@ the bottleneck, ``training`` does the same for a step of lockstep training.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
+from samebits.data.folding.tree import MERGED_NODES, MOST_NODES, fan_in_of, num_partitions
+from samebits.data.inputs.hashing import task_bytes
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
 
 LOCAL_WORKERS = 8  # up to here one machine with as many cores; above, a cluster
 NS = 1_000_000_000
-# stages whose shards are languages or ranges of features, not pieces of the input
-FIXED = (
-    "project",
-    "refine",
-)
+# stages whose shards are ranges of features, not pieces of the input
+FIXED = ("refine",)
+# stages of a fold on workers, by the end of their names; the stage before a reduce is cut into nodes
+REDUCE, WRITE = " reduce", " write"
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -63,11 +65,13 @@ def fit(
     reading = (large["plan"] - small["plan"]) / (sizes[1] - sizes[0])
     reading = reading if reading > 0 else large["plan"] / sizes[1]  # too quick to tell the sizes apart
     stages = []
+    names = [stage["name"] for stage in large["stages"]]
     for after in large["stages"]:
         shards = after["shards"]
         stages.append(
             {
                 "name": after["name"],
+                "kind": _kind(after["name"], names),
                 "grows": after["name"] not in FIXED,
                 "shards": shards,
                 "shard_bytes": large["input_bytes"] / shards,
@@ -84,28 +88,38 @@ def fit(
         "rest_power": power,
         "one_file": one_file,
         "in_bytes": in_bytes,
-        "output": large["output_bytes"] / large["input_bytes"],
+        "output": large["output_bytes"] / large["input_bytes"] ** power,
         "stages": stages,
     }
 
 
+def _kind(name: str, names: Sequence[str]) -> str:
+    """Tell a stage of shards (``map``) from those of a fold on workers.
+
+    >>> [_kind(name, ["scan", "count", "count reduce"]) for name in ("scan", "count", "count reduce")]
+    ['map', 'nodes', 'reduce']
+    """
+    if name.endswith(REDUCE):
+        return "reduce"
+    if name.endswith(WRITE):
+        return "write"
+    return "nodes" if name + REDUCE in names else "map"
+
+
 def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -> dict[str, Any]:
     """Return seconds, what they are spent on, and the bottleneck of a run of one job."""
-    local = workers <= LOCAL_WORKERS
-    hashing = model["plan"] * num_bytes ** model["plan_power"]
-    if model["in_bytes"]:  # as many threads as workers, but no faster than the bytes come in
-        hashing = max(hashing / min(workers, world.cores), num_bytes / (world.disk if local else world.link))
-    uses = {"plan hashing": hashing}
-    total = uses["plan hashing"]
+    uses = {"hashing": _hashing(model, num_bytes, workers, world)}
+    total = uses["hashing"]
     moved = 0.0
     for stage in model["stages"]:
-        wall, used, part_bytes = _stage(stage, num_bytes, workers, world, model)
-        total, moved = total + wall, moved + part_bytes
-        for name, seconds in used.items():
-            uses[name] = uses.get(name, 0.0) + seconds
+        for tasks in _tasks(stage, num_bytes, model):
+            wall, used = _stage(tasks, num_bytes, workers, world, model)
+            total, moved = total + wall, moved + tasks.number * tasks.part_bytes
+            for name, seconds in used.items():
+                uses[name] = uses.get(name, 0.0) + seconds
     uses["final write"] = model["rest"] + model["rest_growing"] * num_bytes ** model["rest_power"]
     total += uses["final write"]
-    writing = (moved + model["output"] * num_bytes) / world.disk
+    writing = (moved + model["output"] * num_bytes ** model["rest_power"]) / world.disk
     uses["driver's disk"] = writing
     total = max(total, writing)
     return {
@@ -116,32 +130,93 @@ def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -
     }
 
 
-def _stage(
-    stage: dict[str, Any], num_bytes: int, workers: int, world: World, model: dict[str, Any]
-) -> tuple[float, dict[str, float], float]:
-    local, one_file = workers <= LOCAL_WORKERS, model["one_file"]
-    cut = stage["grows"] and not one_file
+def _hashing(model: dict[str, Any], num_bytes: int, workers: int, world: World) -> float:
+    """Return what hashing takes: threads on one machine, tasks of a stage on a cluster, never faster than bytes come in."""
+    seconds = float(model["plan"] * num_bytes ** model["plan_power"])
+    if not model["in_bytes"]:
+        return seconds  # graphs are parsed by the driver
+    if workers <= LOCAL_WORKERS:
+        return max(seconds / min(workers, world.cores), num_bytes / world.disk)
+    size = task_bytes(num_bytes)
+    number = -(-num_bytes // size)
+    wall = simulate_many(
+        number, round(seconds / number * NS), workers=workers, driver=round(world.remote * NS)
+    )
+    return max(wall / NS, num_bytes / world.storage)
+
+
+class _Tasks(NamedTuple):
+    """Tasks of a stage, equally large: how many, their seconds, the driver's for each, and the bytes it gets."""
+
+    number: int
+    task: float
+    driver: float
+    part_bytes: float
+    reads: bool
+
+
+def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list[_Tasks]:
+    """Return the stages that a measured one is at another size."""
+    driver, part_bytes = stage["driver"], stage["part_bytes"]
+    if stage["kind"] in ("reduce", "write"):
+        return _fold_tasks(stage, num_bytes, model)
+    cut = stage["grows"] and not model["one_file"]
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
-    task = stage["task"] * (num_bytes / stage["shard_bytes"] if one_file else 1)
-    driver = stage["driver"] + (0.0 if local else world.remote)
-    link = 0.0 if local else stage["part_bytes"] / world.link
+    task = stage["task"] * (num_bytes / stage["shard_bytes"] if model["one_file"] else 1)
+    fan_in = fan_in_of(shards) if stage["kind"] == "nodes" else 1
+    return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, bool(stage["grows"]))]
+
+
+def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list[_Tasks]:
+    """Merge stages, reducers and writers: a file of pieces that covers b bytes costs as b to the model's power.
+
+    Measured were files of one shard each, as many as the first stage had shards, and an output of their whole.
+    """
+    (counted,) = [other for other in model["stages"] if other["kind"] == "nodes"]
+    power, total = model["rest_power"], stage["task"] * stage["shards"]
+    measured_bytes = counted["shard_bytes"] * counted["shards"]
+    # by key as many as the size is worth; by language as many as were measured
+    partitions = num_partitions(num_bytes) if power else stage["shards"]
+    if stage["kind"] == "write":
+        seconds = total * (num_bytes / measured_bytes) ** power
+        return [_Tasks(partitions, seconds / partitions, stage["driver"], stage["part_bytes"], False)]
+    shards = 1 if model["one_file"] else max(1, round(num_bytes / counted["shard_bytes"]))
+    covered = float(fan_in_of(shards))  # shards in a file
+    files, found = -(-shards // fan_in_of(shards)), []
+    each = total / counted["shards"]
+    while files > MOST_NODES:
+        groups = -(-files // MERGED_NODES)
+        task = each * covered**power * files / groups
+        found.append(_Tasks(groups, task, stage["driver"], counted["part_bytes"], False))
+        files, covered = groups, covered * MERGED_NODES
+    seconds = files * each * covered**power
+    return [*found, _Tasks(partitions, seconds / partitions, stage["driver"], stage["part_bytes"], False)]
+
+
+def _stage(
+    tasks: _Tasks, num_bytes: int, workers: int, world: World, model: dict[str, Any]
+) -> tuple[float, dict[str, float]]:
+    local = workers <= LOCAL_WORKERS
+    driver = tasks.driver + (0.0 if local else world.remote)
+    link = 0.0 if local else tasks.part_bytes / world.link
+    number, task = tasks.number, tasks.task
     wall = (
         simulate_many(
-            shards, round(task * NS), workers=workers, driver=round(driver * NS), link=round(link * NS)
+            number, round(task * NS), workers=workers, driver=round(driver * NS), link=round(link * NS)
         )
         / NS
     )
     if local:  # driver and workers share the cores
-        wall = max(wall, shards * (task + driver) / world.cores)
-    reads = stage["grows"] and model["in_bytes"]
+        wall = max(wall, number * (task + driver) / world.cores)
+    reads = tasks.reads and model["in_bytes"]
     read = num_bytes / (world.disk if local else world.storage) if reads else 0.0
     used = {
-        "one compressed file" if one_file else "workers": max(task, shards * task / workers),
-        "driver fold": shards * driver,
-        "parts over the link": shards * link,
+        "one compressed file" if model["one_file"] else "workers": max(task, number * task / workers),
+        "driver": number * driver,
+        "parts over the link": number * link,
         "reading the input": read,
     }
-    return max(wall, read), used, shards * stage["part_bytes"]
+    return max(wall, read), used
 
 
 def training(cost: dict[str, Any]) -> list[dict[str, Any]]:

@@ -49,8 +49,11 @@ FEWEST_NODES = 64
 MOST_FAN_IN = 64
 MOST_NODES = 256  # files that one task reads at the end
 MERGED_NODES = 32
-MOST_PARTITIONS = 64
+# Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
 PARTITION_BYTES = 32 << 20
+SMALL_PARTITIONS = 64
+LARGE_PARTITION_BYTES = 1 << 30
+MOST_PARTITIONS = 512
 
 
 class KeptPart(NamedTuple):
@@ -100,10 +103,11 @@ def fan_in_of(num_shards: int) -> int:
 def num_partitions(num_bytes: int) -> int:
     """Return how many partitions by key an input of so many bytes is worth: a piece has its price however small it is.
 
-    >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 1 << 40)]
-    [1, 1, 4, 64]
+    >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 20 << 30, 100 << 30, 1 << 40)]
+    [1, 1, 4, 64, 100, 512]
     """
-    return min(max(1, -(-num_bytes // PARTITION_BYTES)), MOST_PARTITIONS)
+    small = min(-(-num_bytes // PARTITION_BYTES), SMALL_PARTITIONS)
+    return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))
 
 
 @contextmanager
