@@ -180,12 +180,14 @@ def _unigram(texts: Sequence[str], vocab_size: int) -> Iterator[Family]:
     collapse = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
     marks = base["pre_tokenizer"]
     words = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, marks]}
+    old_marks = {"type": "Metaspace", "replacement": marks["replacement"], "add_prefix_space": True}
+    older = {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, old_marks]}
     table = {"type": "Precompiled", "precompiled_charsmap": _characters()}
     for title, normalizer, cutter in (
         ("no normalizer", None, marks),
         ("NFKC, spaces collapsed", {"type": "Sequence", "normalizers": [{"type": "NFKC"}, collapse]}, marks),
         ("lower case", {"type": "Lowercase"}, marks),
-        ("like T5", {"type": "Sequence", "normalizers": [table]}, words),
+        ("like T5", {"type": "Sequence", "normalizers": [table]}, older),
         ("like XLM-R", {"type": "Sequence", "normalizers": [table, collapse]}, words),
     ):
         document = json.dumps({**base, "normalizer": normalizer, "pre_tokenizer": cutter}).encode()

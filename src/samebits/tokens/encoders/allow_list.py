@@ -26,6 +26,7 @@ __all__ = [
     "why_not_byte_level",
     "why_not_pieces",
     "why_not_tokens",
+    "without_special_tokens",
 ]
 
 _WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
@@ -191,6 +192,12 @@ def why_not_tokens(document: dict[str, Any], *, plain_tokens: bool) -> str:
         if found or not (token.get("special") or plain_tokens):
             return f"the added token {token.get('content')!r} is not a plain special token"
     return ""
+
+
+def without_special_tokens(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a parsed file as it is for texts in which special tokens stay text: their rules do not count."""
+    added = document.get("added_tokens") or []
+    return {**document, "added_tokens": [token for token in added if not token.get("special")]}
 
 
 def _essence(step: Any) -> Any:

@@ -14,7 +14,7 @@ import msgspec
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.memory import BEFORE_MARK, PLAIN, PUNCTUATION, SPACES, WordMemory
-from samebits.tokens.encoders.allow_list import kind_of, why_not_tokens
+from samebits.tokens.encoders.allow_list import kind_of, why_not_tokens, without_special_tokens
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 
@@ -81,6 +81,8 @@ def how_to_cut(document: dict[str, Any], special_tokens: SpecialTokens) -> tuple
 
 def why_not_remembered(document: dict[str, Any], special_tokens: SpecialTokens) -> str:
     """Say why the words of a file cannot be remembered; empty when they can."""
+    if special_tokens == "text":
+        document = without_special_tokens(document)
     return why_not_tokens(document, plain_tokens=False) or how_to_cut(document, special_tokens)[1]
 
 
@@ -100,9 +102,10 @@ def _prepend_scheme(step: Any) -> str:
     inner = step.get("pretokenizers") if _type(step) == "Sequence" else None
     if inner and len(inner) == 2 and _type(inner[0]) == "WhitespaceSplit":  # XLM-R
         return "always" if _prepend_scheme(inner[1]) == "always" else ""
-    if _type(step) == "Metaspace" and step.get("replacement") == MARK and step.get("split") is True:
-        return str(step.get("prepend_scheme"))
-    return ""
+    if _type(step) != "Metaspace" or step.get("replacement") != MARK or step.get("add_prefix_space") is False:
+        return ""
+    # older files leave both to the default
+    return str(step.get("prepend_scheme", "always")) if step.get("split", True) is True else ""
 
 
 def _is_local(step: Any) -> bool:

@@ -108,7 +108,7 @@ def _why_this(name: str, reasons: list[str]) -> str:
 
 def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> EncoderChoice:
     """Compare an encoder with the reference; without a live object when they differ."""
-    texts = column_of(probe_texts(tokens=_special_texts(document) if special_tokens == "ids" else ()))
+    texts = column_of(probe_texts(tokens=_special_texts(document)))
     encoder = make_encoder(name, document, special_tokens)
     ours = encoder.encode_texts(texts)
     theirs = ReferenceEncoder(document, special_tokens).encode_texts(texts)
@@ -122,4 +122,5 @@ def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> Encode
 def _special_texts(document: bytes) -> tuple[str, ...]:
     """Texts that hold the special tokens of a file."""
     added = msgspec.json.decode(document).get("added_tokens") or []
-    return tuple(f"a {token['content']}b" for token in added if token.get("special"))
+    names = [token["content"] for token in added if token.get("special")]
+    return tuple(text for name in names for text in (f"a {name}b", f"{name}  c {name} {name}", f"d{name}\n"))
