@@ -153,6 +153,15 @@ def test_a_learned_tokenizer_does_not_depend_on_workers(kind: str, tmp_path: Pat
     assert shown == (prose()[0] if kind != "wordpiece" else shown.lower())
 
 
+def test_unigram_is_learned_from_text_without_spaces(tmp_path: Path) -> None:
+    """A long line of Chinese is one word; it counts all the same."""
+    pytest.importorskip("sentencepiece", reason="pip install 'samebits[tokens]'")
+    path = tmp_path / "text.txt"
+    path.write_text("天地玄黄宇宙洪荒" * 1000 + "\n")
+    made = tokens.train_tokenizer(path, output=tmp_path / "out", kind="unigram", vocab_size=100)
+    assert "宇宙" in made.read_text("utf-8")
+
+
 def test_a_vocabulary_smaller_than_the_alphabet_is_refused(tmp_path: Path) -> None:
     """The sentence says how many characters there are."""
     pytest.importorskip("sentencepiece", reason="pip install 'samebits[tokens]'")

@@ -15,6 +15,8 @@ from samebits.tokens.training.settings import LearnSettings
 
 __all__ = ["learn_unigram"]
 
+MAX_CHARS = 1000  # sentencepiece leaves out lines of more than 4,192 bytes; Chinese has no spaces to cut at
+
 
 def learn_unigram(counted: Counted, settings: LearnSettings) -> bytes:
     """Return the ``tokenizer.json`` learned from words between white space.
@@ -27,8 +29,12 @@ def learn_unigram(counted: Counted, settings: LearnSettings) -> bytes:
         import sentencepiece
     except ImportError:
         raise MissingExtra("sentencepiece", extra="tokens", needed_for="training Unigram") from None
-    words = counted.by_text().items()
-    lines = (f"{word}\t{n}" for word, n in words if n >= settings.min_count)
+    lines = (
+        f"{word[at : at + MAX_CHARS]}\t{number}"
+        for word, number in counted.by_text().items()
+        if number >= settings.min_count
+        for at in range(0, len(word), MAX_CHARS)
+    )
     out = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
