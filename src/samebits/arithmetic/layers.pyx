@@ -14,7 +14,7 @@ cdef enum:
 
 ELEMENTWISE = {
     name: number for number, name in enumerate(
-        ("sum", "times", "relu", "tanh", "sigmoid", "relu_back", "tanh_back", "sigmoid_back")
+        ("sum", "times", "relu", "tanh", "sigmoid", "relu_back", "tanh_back", "sigmoid_back", "copy")
     )
 }
 

@@ -280,7 +280,8 @@ class Network:
         def back(grad: Floats) -> None:
             for value in (x, y):
                 if value.needs_grad:
-                    self.elementwise("sum", self.adding_to(value), grad, self.adding_to(value))
+                    to, there = self.into(value)
+                    self.elementwise("copy", grad, None, to, add=there)
 
         return self.on_the_way_back(made, back)
 
@@ -307,8 +308,9 @@ class Network:
         def back(grad: Floats) -> None:
             for value, at in zip(values, starts, strict=False):
                 if value.needs_grad:
+                    to, there = self.into(value)
                     piece = np.ascontiguousarray(grad[:, at : at + value.features])
-                    self.elementwise("sum", self.adding_to(value), piece, self.adding_to(value))
+                    self.elementwise("copy", piece, None, to, add=there)
 
         return self.on_the_way_back(made, back)
 

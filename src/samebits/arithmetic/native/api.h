@@ -67,7 +67,7 @@ typedef struct {
     const float *packed, *turned;               /* recurrent weights (4 hidden x hidden) packed for both products */
 } Lstm;
 
-enum { SUM, TIMES_EACH, RELU, TANH, SIGMOID, RELU_BACK, TANH_BACK, SIGMOID_BACK }; /* what `elementwise` does */
+enum { SUM, TIMES_EACH, RELU, TANH, SIGMOID, RELU_BACK, TANH_BACK, SIGMOID_BACK, COPY }; /* what `elementwise` does */
 
 typedef struct {
     const char* name;

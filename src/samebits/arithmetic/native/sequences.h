@@ -48,10 +48,13 @@ static void turn_one(const float* in, Size rows, float* out, Size at, Size token
 
 /* out = weights * x + bias: the chain begins with the bias, if there is one. */
 static void affine(const float* packed, const float* bias, Size rows, Size num_k, const float* x, Size x_jump, float* out, Size panels) {
-    if (bias)
-        for (Size p = 0; p < panels; p++)
-            for (Size f = 0; f < rows; f++) EACH_LANE(l) vstore(out + (p * rows + f) * PANEL + l, vset(bias[f]));
-    weights_times(packed, rows, num_k, x, x_jump, out, rows * PANEL, panels, bias ? GO_ON : STORE);
+    const Size jump = rows * PANEL;
+    for (Size first = 0; first < panels; first += TOGETHER) { /* what is filled in is still in the cache when the chain goes on */
+        const Size last = first + TOGETHER < panels ? first + TOGETHER : panels;
+        for (Size p = first; bias && p < last; p++)
+            for (Size f = 0; f < rows; f++) EACH_LANE(l) vstore(out + p * jump + f * PANEL + l, vset(bias[f]));
+        weights_times(packed, rows, num_k, x + first * x_jump, x_jump, out + first * jump, jump, last - first, bias ? GO_ON : STORE);
+    }
 }
 
 /* Gradient of weights: one chain over all tokens, panel after panel. `work`: TURNED_TOGETHER panels of num_k, rounded up. */
@@ -250,6 +253,7 @@ static void elementwise(int what, const float* a, const float* b, float* out, Si
         V v = x;
         switch (what) {
             case SUM: v = vadd(x, y); break;
+            case COPY: v = vadd(x, zero); break; /* as if added to zeros */
             case TIMES_EACH: v = vmul(x, y); break;
             case RELU: v = vmax(x, zero); break;
             case TANH: v = vtanh(x); break;
