@@ -13,7 +13,17 @@ from typing import Any, ClassVar, Protocol
 from samebits.core.plan import Shard
 from samebits.errors import SamebitsError
 
-__all__ = ["Done", "Executor", "Failed", "Handle", "NamedTask", "Outcome", "Promise", "Task"]
+__all__ = [
+    "Done",
+    "Executor",
+    "Failed",
+    "Handle",
+    "HelpedExecutor",
+    "NamedTask",
+    "Outcome",
+    "Promise",
+    "Task",
+]
 
 
 class Task(Protocol):
@@ -92,8 +102,7 @@ class Executor(Protocol):
     A promise resolves to Done or Failed. If its worker was lost it raises WorkerLost: with ``shard`` set when that
     worker had this shard in hand, without when the shard was only a bystander of a broken pool.
 
-    An executor may have ``compute_one() -> bool`` as well: compute one waiting shard in the caller's thread and say whether
-    there was one. The engine calls it when it would otherwise wait.
+    One whose caller may compute too is a ``HelpedExecutor``.
     """
 
     name: str
@@ -113,4 +122,12 @@ class Executor(Protocol):
 
     def close(self, *, cancel: bool = False) -> None:
         """Release everything; with ``cancel`` do not wait for running shards."""
+        ...
+
+
+class HelpedExecutor(Executor, Protocol):
+    """An executor that lets the engine compute when it would otherwise wait."""
+
+    def compute_one(self) -> bool:
+        """Compute one waiting shard in the caller's thread; say whether there was one."""
         ...
