@@ -43,7 +43,11 @@ class LangidConfig:
     confidence_margin: float = option(0.5, help="exact: a kept row's lead over the runner-up is above this")
     drop_bits: int = option(128, help="backoff: a row whose label is behind by more than this is a suspect")
     refine: int = option(10, help="backoff: passes that move weight to what tells languages apart; 0 is none")
-    megabytes: int = option(15, help="compact: size of the model")
+    megabytes: int = option(
+        15,
+        help="compact: size of the model",
+        omit_default=True,  # models of earlier versions keep their digests
+    )
     sentences: Literal["none", "rules", "punkt"] = option(
         "none", help="split rows into sentences first: by own rules, or with NLTK as the reference does"
     )
