@@ -10,6 +10,7 @@ entry at the top may be out of date: it goes back with the count of now. That is
 new words only, and can so be merged twice. The caller keeps the later one, as ``tokenizers`` does.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 
@@ -315,6 +316,7 @@ def learn_merges(
         merges.append((left_id, right_id, token))
         with nogil:
             failed = merger.merge(&top, token)
+        PyErr_CheckSignals()  # a large sample takes seconds; control-C ends it
     if failed:
         raise MemoryError
     return np.array(merges, np.int32).reshape(-1, 3), spelled
