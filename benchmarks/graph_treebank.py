@@ -15,8 +15,10 @@ from typing import Any
 
 import samebits
 from benchmarks.common import BENCH, arguments, finish, shared_data, show_table
-from samebits.graph import GraphModel, predict_files
+from samebits.graph import GraphModel
 from samebits.graph.config import EvalConfig, TrainConfig
+from samebits.graph.parser.predict import PredictSentences
+from samebits.graph.parser.samples import open_samples
 
 FOLDER = BENCH / "graph_treebank"
 TWO, ONE = (samebits.RunOptions(workers=workers) for workers in ("2", "1"))
@@ -24,11 +26,12 @@ SCORES = ("uas", "las", "las_subtypes", "upos", "xpos", "feats", "exact_match")
 
 
 def words_per_second(model: Path, dev: Path, rounds: int) -> float:
-    """Return the median over rounds of words parsed per second of processor time, the model loaded before."""
-    loaded, found = GraphModel.load(model), []
+    """Return the median over rounds of words parsed per second of this process, the model loaded before."""
+    task, loaded, found = PredictSentences("conllu"), GraphModel.load(model), []
     for _ in range(rounds + 1):
         started = time.process_time()
-        lines = [line for line, _ in predict_files(loaded, dev, workers=1)]
+        corpus = open_samples([str(dev)])
+        lines = [line for shard in corpus.shards() for line in task(shard, (corpus, loaded))["lines"]]
         seconds = time.process_time() - started
         words = sum(row.partition("\t")[0].isdecimal() for line in lines for row in line.split("\n"))
         found.append(words / seconds)
