@@ -81,8 +81,17 @@ class EncodedExample:
         return len(self.nodes)
 
 
-def encode(sample: Sample, lexicon: Lexicon, forms: Forms | None = None) -> EncodedExample:
-    """Turn an example into numbers; labels that training never saw get the number 0, which is never right."""
+def encode(
+    sample: Sample, lexicon: Lexicon, forms: Forms | None = None, *, tagged: bool = True
+) -> EncodedExample:
+    """Turn an example into numbers; labels that training never saw get the number 0, which is never right.
+
+    Args:
+        sample: The example.
+        lexicon: Names and their numbers.
+        forms: The different words of sentences, which takes in new ones.
+        tagged: Whether the tags of a sentence are wanted, as for training.
+    """
     n, graph = len(sample.tokens), sample.graph
     nodes, heads, arcs = (np.zeros(n, np.int64) for _ in range(3))
     for position, label, head, arc in zip(graph.at, graph.labels, graph.heads, graph.arcs, strict=True):
@@ -97,6 +106,8 @@ def encode(sample: Sample, lexicon: Lexicon, forms: Forms | None = None) -> Enco
     assert forms is not None
     read = np.array([lexicon.word_ids.get(token.lower(), UNKNOWN) for token in sample.tokens], np.int64)
     spelled = np.array([forms.number(token) for token in sample.tokens], np.int64)
+    if not tagged:
+        return EncodedExample(read, spelled, none.reshape(0, 0), nodes, heads, arcs)
     tags = np.array(
         [
             [ids.get(tag, -1) for tag in row]

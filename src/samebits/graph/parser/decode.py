@@ -127,6 +127,17 @@ def decode_words(heads: Floats, decoder: Decoder) -> NDArray[np.int64]:
     top = np.full((n + 1, n + 1), -1e12)
     top[1:] = heads
     np.fill_diagonal(top, -1e12)  # no word is its own head
-    if decoder == "argmax":
-        return np.asarray(top[1:].argmax(1), np.int64)
+    best = np.asarray(top[1:].argmax(1), np.int64)
+    if decoder == "argmax" or _is_tree(best):
+        return best
     return spanning_tree(top)[1:].astype(np.int64)
+
+
+def _is_tree(heads: NDArray[np.int64]) -> bool:
+    """Tell whether every word hangs from the one root: then no tree has a better sum than the best head of each word."""
+    if np.count_nonzero(heads == 0) != 1:
+        return False
+    above = np.concatenate([[0], heads])
+    for _ in range(len(heads).bit_length()):
+        above = above[above]  # twice as far up each time
+    return not above.any()

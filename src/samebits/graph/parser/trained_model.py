@@ -144,7 +144,7 @@ class GraphModel:
     def _batch(self, samples: Sequence[Sample], decoder: Decoder) -> list[GraphPrediction]:
         words = self.lexicon.kind == "word"
         forms = Forms(self.lexicon) if words else None
-        rows = [encode(sample, self.lexicon, forms) for sample in samples]
+        rows = [encode(sample, self.lexicon, forms, tagged=False) for sample in samples]
         batch = collate(rows, forms.table() if forms else None, norm=1.0)
         network, parser = self.network, self.parser
         network.start()
