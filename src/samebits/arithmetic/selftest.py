@@ -47,7 +47,9 @@ def numbers(*shape: int, salt: int = 0) -> Floats:
     """Return numbers from -1 to 1 that are exact in binary, from whole numbers alone."""
     size = int(np.prod(shape))
     mixed = (np.arange(size, dtype=np.uint64) + np.uint64(977 * salt)) * np.uint64(0x9E3779B97F4A7C15)
-    return ((mixed >> np.uint64(40)).astype(np.float32) - 2**23).reshape(shape) * np.float32(2.0**-23)
+    return ((mixed >> np.uint64(40)).astype(np.float32) - np.float32(2**23)).reshape(shape) * np.float32(
+        2.0**-23
+    )
 
 
 def _digest(*arrays: NDArray[Any]) -> str:
