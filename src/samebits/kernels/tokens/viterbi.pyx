@@ -26,6 +26,14 @@ cdef struct Cell:
     double score
 
 
+cdef struct Span:
+    # Pieces low to high, which begin with the bytes that lead to a node.
+    int32_t low
+    int32_t high
+    int32_t depth
+    int32_t node
+
+
 cdef struct Best:
     # The last piece of the best way that ends here.
     int32_t start  # where it begins; -1 for no way yet
@@ -103,45 +111,70 @@ cdef class PieceTrie:
                 if k == num_labels:
                     break
             at += 1
-        if 20 * num_taken >= 19 * (at - self.first_free):
+        if 10 * num_taken >= 7 * (at - self.first_free):
             self.first_free = at  # what is free before is too little to be looked through again
         return base
 
-    cdef fill(
+    cdef int fill(
         self, const uint8_t[::1] pieces, const int64_t[::1] offsets, const int32_t[::1] ids, const double[::1] scores
-    ):
+    ) except -1:
         """Place the children of every node, parents first."""
-        cdef int64_t low, high, depth, node, i, base
+        cdef int64_t at = 0, num_spans = 1, room = 1024
+        cdef int added
+        cdef Span* spans = <Span*>malloc(room * sizeof(Span))
+        cdef void* more
+        if spans == NULL:
+            raise MemoryError
+        spans[0] = Span(0, <int32_t>ids.shape[0], 0, 0)
+        try:
+            while at < num_spans:
+                if num_spans + 256 > room:
+                    room *= 2
+                    more = realloc(spans, room * sizeof(Span))
+                    if more == NULL:
+                        raise MemoryError
+                    spans = <Span*>more
+                added = self.add_children(spans[at], &spans[num_spans], pieces, offsets, ids, scores)
+                if added == -1:
+                    raise MemoryError
+                if added == -2:
+                    raise ValueError(f"a piece after piece {spans[at].low} is not in order")
+                num_spans, at = num_spans + added, at + 1
+        finally:
+            free(spans)
+        return 0
+
+    cdef int add_children(
+        self, Span span, Span* out, const uint8_t[::1] pieces, const int64_t[::1] offsets,
+        const int32_t[::1] ids, const double[::1] scores,
+    ) noexcept nogil:
+        """Place the children of one node and write their spans; -1 when memory is short, -2 for a wrong order."""
+        cdef int64_t i, base
         cdef uint8_t labels[256]
-        cdef int num_labels
-        waiting = [(0, ids.shape[0], 0, 0)]
-        for low, high, depth, node in waiting:
-            if low < high and offsets[low] + depth == offsets[low + 1]:
-                self.cells[node].piece, self.cells[node].score = ids[low], scores[low]
-                low += 1
-            if low == high:
+        cdef int k, n = 0
+        if span.low < span.high and offsets[span.low] + span.depth == offsets[span.low + 1]:
+            self.cells[span.node].piece, self.cells[span.node].score = ids[span.low], scores[span.low]
+            span.low += 1
+        for i in range(span.low, span.high):
+            if offsets[i] + span.depth >= offsets[i + 1]:
+                return -2
+            if n and labels[n - 1] == pieces[offsets[i] + span.depth]:
                 continue
-            num_labels = 0
-            for i in range(low, high):
-                if offsets[i] + depth >= offsets[i + 1]:
-                    raise ValueError(f"piece {i} is not in order")
-                if num_labels == 0 or labels[num_labels - 1] != pieces[offsets[i] + depth]:
-                    if num_labels and labels[num_labels - 1] > pieces[offsets[i] + depth]:
-                        raise ValueError(f"piece {i} is not in order")
-                    labels[num_labels] = pieces[offsets[i] + depth]
-                    num_labels += 1
-            base = self.place(labels, num_labels)
-            if base < 0:
-                raise MemoryError
-            self.cells[node].base = <int32_t>base
-            for i in range(num_labels):
-                self.cells[base + labels[i]].parent = <int32_t>(node + 1)
-            i = low
-            while i < high:
-                low = i
-                while i < high and pieces[offsets[i] + depth] == pieces[offsets[low] + depth]:
-                    i += 1
-                waiting.append((low, i, depth + 1, base + pieces[offsets[low] + depth]))
+            if n and labels[n - 1] > pieces[offsets[i] + span.depth]:
+                return -2
+            labels[n] = pieces[offsets[i] + span.depth]
+            out[n] = Span(<int32_t>i, span.high, span.depth + 1, 0)
+            if n:
+                out[n - 1].high = <int32_t>i
+            n += 1
+        base = self.place(labels, n) if n else 0
+        if base < 0:
+            return -1
+        self.cells[span.node].base = <int32_t>base
+        for k in range(n):
+            self.cells[base + labels[k]].parent = span.node + 1
+            out[k].node = <int32_t>(base + labels[k])
+        return n
 
     def encode(
         self,
