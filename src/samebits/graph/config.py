@@ -31,7 +31,7 @@ LEAST = {
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
     "char": {"steps": 1500, "lr": 0.004, "width": 128, "layers": 2, "dropout": 0.0},
-    "word": {"steps": 4900, "lr": 0.003, "width": 320, "layers": 3, "dropout": 0.33},
+    "word": {"steps": 5500, "lr": 0.003, "width": 320, "layers": 3, "dropout": 0.33},
 }
 
 
@@ -47,7 +47,7 @@ class TrainConfig:
     )
     loss: Literal["wce", "ce", "mix", "ged"] = option("wce", help="loss; wce bounds the edit distance")
     steps: int | None = option(
-        None, help="updates to make; 1,500 for texts, 4,900 for sentences", short="-s", metavar="N"
+        None, help="updates to make; 1,500 for texts, 5,500 for sentences", short="-s", metavar="N"
     )
     batch: int = option(128, help="examples of a step; 32 times the shards fill the vectors of every CPU")
     shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
