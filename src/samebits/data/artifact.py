@@ -19,12 +19,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from samebits.core.digest import canonical_json, digest_of_file
+from samebits.core.digest import canonical_json
 from samebits.core.plan import Plan
 from samebits.core.regular_file import read_regular
 from samebits.data.array_file import map_array
 from samebits.data.bad_rows import BadRows
 from samebits.data.files import remove_tree, sync_all, sync_folder, writing
+from samebits.data.sealing import Sealer, found_seal, seal_file
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [
@@ -51,7 +52,7 @@ class ArtifactWriter:
     def __init__(self, output: Path, bad_rows: BadRows) -> None:
         self.output = output
         self.bad_rows = bad_rows
-        self._known: dict[str, str] = {}
+        self._known: dict[str, dict[str, Any]] = {}
         self._partial = output.with_name(output.name + ".partial")
         with writing(self._partial):
             remove_tree(self._partial)
@@ -68,9 +69,9 @@ class ArtifactWriter:
         """Open a file for writing; the caller closes it."""
         return self.path(name).open("wb")
 
-    def know_sha256(self, name: str, digest: str) -> None:
-        """Take the digest of a finished file from the one who wrote it, who hashed while workers were busy."""
-        self._known[name] = digest
+    def know(self, name: str, entry: dict[str, Any]) -> None:
+        """Take the manifest's entry of a finished file from whoever wrote it, who hashed while workers were busy (``Sealer``)."""
+        self._known[name] = entry
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Write a whole file."""
@@ -79,12 +80,12 @@ class ArtifactWriter:
 
     def write_pieces(self, name: str, pieces: Iterable[bytes | memoryview]) -> None:
         """Write a whole file, piece by piece; it is hashed on the way."""
-        hasher = hashlib.sha256()
+        sealer = Sealer()
         with writing(self.output / name), self.open(name) as file:
             for piece in pieces:
-                hasher.update(piece)
+                sealer.update(piece)
                 file.write(piece)
-        self.know_sha256(name, hasher.hexdigest())
+        self.know(name, sealer.entry())
 
     def write_json(self, name: str, value: Any) -> None:
         """Write canonical JSON."""
@@ -115,7 +116,7 @@ class ArtifactWriter:
                 "job_version": plan.version,
                 "config": config,
                 "input_digest": plan.input_digest,
-                "files": {name: _describe(self._partial / name, self._known.get(name)) for name in names},
+                "files": {name: self._known.get(name) or seal_file(self._partial / name) for name in names},
             }
             manifest["digest"] = manifest_digest(manifest)
             (self._partial / "manifest.json").write_bytes(canonical_json(manifest))
@@ -154,10 +155,6 @@ def check_output(output: Path, *, overwrite: bool) -> None:
         raise OutputExists(
             f"{output} exists already", hint="add --overwrite to replace it, or choose another output"
         )
-
-
-def _describe(path: Path, known: str | None) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "sha256": known or digest_of_file(path)}
 
 
 def manifest_digest(manifest: dict[str, Any]) -> str:
@@ -278,6 +275,7 @@ def check_file(folder: Path, name: str, expected: Any, *, check: Literal["full",
         not isinstance(expected, dict)
         or not isinstance(expected.get("sha256"), str)
         or "size" not in expected
+        or not _are_blocks(expected.get("block_bytes", 1))
     ):
         raise ArtifactCorrupt(f"{path}: the manifest says {expected!r} instead of size and sha256")
     try:
@@ -290,5 +288,9 @@ def check_file(folder: Path, name: str, expected: Any, *, check: Literal["full",
         raise ArtifactCorrupt(f"{path}: cannot be read ({error})") from None
     if size != expected["size"]:
         raise ArtifactCorrupt(f"{path}: expected {expected['size']} bytes, found {size}")
-    if check == "full" and (found := digest_of_file(path)) != expected["sha256"]:
+    if check == "full" and (found := found_seal(path, expected)) != expected["sha256"]:
         raise ArtifactCorrupt(f"{path}: expected sha256 {expected['sha256'][:16]}, found {found[:16]}")
+
+
+def _are_blocks(size: Any) -> bool:
+    return type(size) is int and size > 0

@@ -224,7 +224,7 @@ class _Fold:
             self.writers = {split: self._shuffled(split) for split in self.config.splits}
         for split, writer in self.writers.items():
             if isinstance(writer, PackedWriter):
-                self.out.know_sha256(f"{split}.bin", writer.sha256.hexdigest())
+                self.out.know(f"{split}.bin", writer.seal.entry())
             LAYOUTS[self.config.layout].extras(self.out.path, split, self.shape, self.config.extras)
         return self._about()
 

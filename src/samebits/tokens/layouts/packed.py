@@ -7,12 +7,12 @@ and including it. ``train.idx`` makes it readable by Megatron-LM.
 
 from __future__ import annotations
 
-import hashlib
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data.sealing import Sealer
 from samebits.data.token_store import TokenStore
 from samebits.tokens.layouts.interface import Batch, Extras, PathOf, StoreLayout, StoreShape, close_all
 from samebits.tokens.layouts.megatron import write_index
@@ -24,7 +24,7 @@ EXPORTS = ("nanogpt", "megatron")
 
 
 class PackedWriter:
-    """One stream of ids and the offsets of its documents; ``sha256`` follows the stream."""
+    """One stream of ids and the offsets of its documents; ``seal`` follows the stream."""
 
     def __init__(self, path_of: PathOf, split: str, shape: StoreShape) -> None:
         self.num_rows = 0
@@ -35,13 +35,13 @@ class PackedWriter:
         self._source = NpyStream(path_of(f"{split}.source.npy"), "<u8")
         self._prompts = NpyStream(path_of(f"{split}.prompts.npy"), "<u4") if shape.prompts else None
         self._dtype = np.dtype(shape.dtype)
-        self.sha256 = hashlib.sha256()
+        self.seal = Sealer()
 
     def append(self, batch: Batch) -> None:
         """Append ids as they are."""
         ids = np.ascontiguousarray(batch.ids, dtype=self._dtype).data
         self._bin.write(ids)
-        self.sha256.update(ids)
+        self.seal.update(ids)
         self._offsets.append(np.cumsum(batch.lengths) + self.num_tokens)
         self._source.append(batch.source)
         if self._prompts:
