@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
@@ -27,7 +28,9 @@ from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter, open_artifact
-from samebits.data.files import writing
+from samebits.data.folding.output_file import row_pieces, write_output
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.tree import folding
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
 from samebits.data.readers.streams import BrokenStream, decompressed
 from samebits.errors import ConfigError
@@ -127,6 +130,20 @@ class DecodeShard:
         return {"lang": language_of(source) if self.config.label == "folder" else found.language}
 
 
+@dataclass(frozen=True, slots=True)
+class DecodeFiles:
+    """Some files, whose rows a worker keeps."""
+
+    config: DecodeConfig
+
+    def count(self, shards: Sequence[Shard], state: tuple[Corpus, Model], /) -> tuple[list[Any], list[Any]]:
+        """Tell each file's entry, what could not be used and how many lines there were; return the rows in pieces."""
+        task = DecodeShard(self.config)
+        parts = [task(shard, state) for shard in shards]
+        told = [[part.file, part.bad, part.num_lines] for part in parts]
+        return told, [piece for part in parts for piece in row_pieces(part.rows)]
+
+
 def _read(source: Source) -> bytes:
     with source.open() as file:
         if source.compression:
@@ -204,14 +221,25 @@ class DecodeJob:
         encode = msgspec.json.Encoder().encode
         corpus: Corpus = plan.inputs[0]
         table = [_entry(source, None, rows=0, undecodable=0) for source in corpus.sources]
-        with writing(out.output), out.open("rows.jsonl") as rows:
-            for shard, part in engine.map_ordered(
-                "decode", DecodeShard(config), plan.shards, state=plan.inputs, unit="bytes"
-            ):
-                out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
-                rows.write(part.rows)
-                table[shard.source] = part.file
+
+        def take(shard: Shard, told: Any) -> None:
+            table[shard.source], bad, num_lines = told
+            out.bad_rows.take(plan, shard, bad, num_lines=num_lines)
+
+        def write(found: list[Index]) -> None:
             out.bad_rows.check()
+            write_output(workers, out, "rows.jsonl", found)
+
+        with folding(engine, plan.digest) as workers:
+            workers.run_rows(
+                "decode",
+                DecodeFiles(config),
+                plan.shards,
+                take,
+                state=plan.inputs,
+                unit="bytes",
+                then=write,
+            )
         out.write_bytes("files.jsonl", b"".join(encode(entry) + b"\n" for entry in table))
         summary = _summary(table)
         out.write_json("summary.json", summary)

@@ -1,6 +1,7 @@
 """Pieces of a part in a file: written by one worker, read by another, never by way of the driver.
 
-A file holds one piece for each partition, one after the other, each the canonical encoding of plain data. What the driver is told is an
+A file holds one piece for each partition, one after the other, each the canonical encoding of plain data, or bytes as they are (given as a
+memoryview: rows that go into a file of the output). What the driver is told is an
 ``Index``: the file's name, and size and digest of each piece. Whoever reads a piece compares it with its digest. One that is
 missing or damaged is gone for good: its file is removed, and the driver lets it be computed again.
 
@@ -97,21 +98,21 @@ class PieceFolder:
 
     def write(self, name: str, pieces: Sequence[Any]) -> tuple[Index, bytes]:
         """Write a file of pieces (None: no piece); return its index, and its bytes if they could not be written here."""
-        encoded = [b"" if piece is None else encode(piece) for piece in pieces]
+        encoded = [_bytes_of(piece) for piece in pieces]
         digests = b"".join(map(xxhash.xxh3_128_digest, encoded))
         index = Index(name, tuple(map(len, encoded)), digests)
-        data = b"".join(encoded)
         if not self.is_seen:
-            return index, data
-        self.put(name, data)
+            return index, b"".join(encoded)
+        self.put(name, encoded)
         return index, b""
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, pieces: Sequence[bytes | memoryview]) -> None:
         """Write a file in one step: two runs of one task may write it at the same time, with the same bytes."""
         path = Path(self.path, name)
-        unfinished = path.with_name(f"{name}.{os.getpid()}-{id(data)}.partial")
+        unfinished = path.with_name(f"{name}.{os.getpid()}-{id(pieces)}.partial")
         with writing(path):
-            unfinished.write_bytes(data)
+            with unfinished.open("wb") as file:
+                file.writelines(pieces)
             unfinished.replace(path)
 
     def holds(self, index: Index) -> bool:
@@ -127,9 +128,15 @@ class PieceFolder:
         Raises:
             PieceLost: it is not there, or not what was written.
         """
+        return decode(self.read_bytes(index, partition)) if index.sizes[partition] else None
+
+    def read_bytes(self, index: Index, partition: int) -> bytes:
+        """Return the bytes of a piece.
+
+        Raises:
+            PieceLost: it is not there, or not what was written.
+        """
         size, start = index.sizes[partition], sum(index.sizes[:partition])
-        if not size:
-            return None
         if not self.is_seen:
             raise PieceLost(f"no worker here sees {self.path}", unseen=True)
         path = Path(self.path, index.name)
@@ -143,7 +150,7 @@ class PieceFolder:
         if data is None or xxhash.xxh3_128_digest(data) != digest:
             path.unlink(missing_ok=True)
             raise PieceLost(f"{index.name} is not what was written")
-        return decode(data)
+        return data
 
     def read_all(self, indexes: Sequence[Index], partition: int) -> Iterator[Any]:
         """Yield the pieces of one partition in the order of the files."""
@@ -151,6 +158,12 @@ class PieceFolder:
             piece = self.read(index, partition)
             if piece is not None:
                 yield piece
+
+
+def _bytes_of(piece: Any) -> bytes | memoryview:
+    if piece is None:
+        return b""
+    return piece if isinstance(piece, memoryview) else encode(piece)
 
 
 @lru_cache(maxsize=64)

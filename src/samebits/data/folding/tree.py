@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
 from samebits.core.observing.events import Warned
@@ -34,6 +35,7 @@ __all__ = [
     "Fold",
     "Folding",
     "KeptPart",
+    "Node",
     "consecutive",
     "fan_in_of",
     "folding",
@@ -49,6 +51,7 @@ FEWEST_NODES = 64
 MOST_FAN_IN = 64
 MOST_NODES = 256  # files that one task reads at the end
 MERGED_NODES = 32
+MOST_ROW_UNITS = 64 << 20
 # Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
 PARTITION_BYTES = 32 << 20
 SMALL_PARTITIONS = 64
@@ -75,12 +78,16 @@ class KeptPart(NamedTuple):
         return Index.from_plain(self.where)
 
 
-class Fold(Protocol):
-    """How a job folds on workers: a module-level frozen dataclass, so that plain pickle carries it."""
+class Node(Protocol):
+    """What a job does with a run of consecutive shards: a module-level frozen dataclass, so that plain pickle carries it."""
 
     def count(self, shards: Sequence[Shard], state: Any, /) -> tuple[list[Any], list[Any]]:
-        """Return what the driver is told of each shard, and one piece for each partition; None where there is none."""
+        """Return what the driver is told of each shard, and pieces."""
         ...
+
+
+class Fold(Node, Protocol):
+    """How a job folds on workers; ``count`` gives one piece for each partition, None where there is none."""
 
     def merge(self, pieces: Iterable[Any], /) -> Any:
         """Return one piece for pieces of one partition, in shard order."""
@@ -163,18 +170,29 @@ class Folding:
             then: Is given what was told of each partition, with the index of the pieces it keeps; it may read them, on the
                 workers by ``map``, and is called again if one was lost.
         """
-        taken = 0
+        once = _once(shards, take)
+        return self._until_whole(lambda: then(self._fold(stage, fold, shards, once, partitions, state, unit)))
 
-        def take_new(first: int, told: Sequence[Any]) -> None:
-            nonlocal taken
-            for number, one in enumerate(told, first):
-                if number >= taken:
-                    take(shards[number], one)
-                    taken = number + 1
+    def run_rows(
+        self,
+        stage: str,
+        node: Node,
+        shards: ShardTable,
+        take: Callable[[Shard, Any], None],
+        *,
+        state: Any = None,
+        unit: str,
+        then: Callable[[list[Index]], Result],
+    ) -> Result:
+        """Keep what nodes of shards give, in shard order, without folding it; as ``run`` else."""
+        once, starts = _once(shards, take), row_starts(shards)
+        return self._until_whole(lambda: then(self._keep(stage, node, shards, once, starts, state, unit)))
 
+    def _until_whole(self, act: Callable[[], Result]) -> Result:
+        """Do something that reads pieces, again after one was lost: what is missing is made again on the way."""
         for tries_left in range(self._engine.retries, -1, -1):
             try:
-                return then(self._fold(stage, fold, shards, take_new, partitions, state, unit))
+                return act()
             except PieceLost as lost:
                 self._here = self._here or lost.unseen
                 if not tries_left:
@@ -192,14 +210,8 @@ class Folding:
         state: Any,
         unit: str,
     ) -> list[tuple[Any, Index]]:
-        fan_in = fan_in_of(len(shards))
-        nodes = group_shards(shards, fan_in)
-        count = CountNode(self.folder, fold, stage, fan_in)
-        indexes = []
-        for node, part in self.map(stage, count, nodes, (shards, state), unit=unit):
-            take(node.index * fan_in, part.told)
-            self._parts[stage][node.index] = part._replace(told=())  # bad rows may be many
-            indexes.append(part.pieces)
+        starts = np.arange(0, len(shards), fan_in_of(len(shards)))
+        indexes = self._keep(stage, fold, shards, take, starts, state, unit)
         level = 1
         while len(indexes) > MOST_NODES:
             name = f"{stage} merge {level}"
@@ -212,6 +224,24 @@ class Folding:
         reduce = ReducePartition(self.folder, fold, name)
         parts = self.map(name, reduce, consecutive(partitions, 1), indexes, unit="partitions")
         return [(part.told, part.pieces) for _, part in parts]
+
+    def _keep(
+        self,
+        stage: str,
+        node: Node,
+        shards: ShardTable,
+        take: Callable[[int, Sequence[Any]], None],
+        starts: NDArray[np.int64],
+        state: Any,
+        unit: str,
+    ) -> list[Index]:
+        count = CountNode(self.folder, node, stage)
+        nodes, indexes = group_shards(shards, starts), []
+        for shard, part in self.map(stage, count, nodes, (shards, starts, state), unit=unit):
+            take(int(starts[shard.index]), part.told)
+            self._parts[stage][shard.index] = part._replace(told=())  # bad rows may be many
+            indexes.append(part.pieces)
+        return indexes
 
     def map(
         self,
@@ -245,22 +275,53 @@ class Folding:
         """Put the file of a worker that does not see the folder into it; from then on this process goes on alone."""
         if part.data:
             self._here = True
-            self.folder.put(part.pieces.name, part.data)
+            self.folder.put(part.pieces.name, [part.data])
         return part._replace(data=b"")
 
 
-def group_shards(shards: ShardTable, fan_in: int) -> ShardTable:
-    """Return one range for each run of ``fan_in`` shards: it begins where its first shard does and is as long as all of them.
+def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[int, Sequence[Any]], None]:
+    """Return what hands on what is told of each shard, from the given number on, and never twice."""
+    taken = 0
 
-    >>> group_shards(ShardTable.from_ranges(source=[0, 0, 1], start=[0, 8, 0], stop=[8, 9, 4]), 2)[0]
+    def take_new(first: int, told: Sequence[Any]) -> None:
+        nonlocal taken
+        for number, one in enumerate(told, first):
+            if number >= taken:
+                take(shards[number], one)
+                taken = number + 1
+
+    return take_new
+
+
+def row_starts(shards: ShardTable) -> NDArray[np.int64]:
+    """Return the first shard of each node whose rows one worker holds in memory: few shards, and not much of them.
+
+    >>> from samebits.core.plan import cut
+    >>> row_starts(cut([1 << 20] * 128 + [1 << 30] * 2, cell=1 << 40))[-4:]
+    array([124, 126, 128, 129])
+    """
+    fan_in, lengths = fan_in_of(len(shards)), shards.columns[2] - shards.columns[1]
+    starts: list[int] = []
+    units = 0
+    for number, length in enumerate(lengths.tolist()):
+        units += length
+        if not starts or number - starts[-1] == fan_in or units > MOST_ROW_UNITS:
+            starts.append(number)
+            units = length
+    return np.array(starts, np.int64)
+
+
+def group_shards(shards: ShardTable, starts: NDArray[np.int64]) -> ShardTable:
+    """Return one range for each node: it begins where its first shard does and is as long as all of them.
+
+    >>> group_shards(ShardTable.from_ranges(source=[0, 0, 1], start=[0, 8, 0], stop=[8, 9, 4]), np.array([0, 2]))[0]
     Shard(index=0, source=0, start=0, stop=9)
     """
-    if fan_in == 1:
+    if len(starts) == len(shards):
         return shards
     source, start, stop = shards.columns
-    first = np.arange(0, len(shards), fan_in)
-    lengths = np.add.reduceat(stop - start, first) if len(first) else np.empty(0, np.int64)
-    return ShardTable.from_ranges(source=source[first], start=start[first], stop=start[first] + lengths)
+    lengths = np.add.reduceat(stop - start, starts)
+    return ShardTable.from_ranges(source=source[starts], start=start[starts], stop=start[starts] + lengths)
 
 
 def consecutive(number: int, size: int) -> ShardTable:
@@ -288,15 +349,14 @@ class CountNode:
 
     part_type: ClassVar = KeptPart
     folder: PieceFolder
-    fold: Fold
+    fold: Node
     stage: str
-    fan_in: int
 
-    def __call__(self, shard: Shard, state: tuple[ShardTable, Any], /) -> KeptPart:
+    def __call__(self, shard: Shard, state: tuple[ShardTable, NDArray[np.int64], Any], /) -> KeptPart:
         """Count the shards of a node."""
-        shards, inner = state
-        first = shard.index * self.fan_in
-        told, pieces = self.fold.count(shards[first : first + self.fan_in], inner)
+        shards, starts, inner = state
+        first, last = [*starts[shard.index : shard.index + 2].tolist(), len(shards)][:2]
+        told, pieces = self.fold.count(shards[first:last], inner)
         return kept_part(self.folder, self.stage, shard, told, pieces)
 
 
