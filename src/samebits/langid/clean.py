@@ -6,6 +6,7 @@ lines with text and label or as fastText's ``__label__de text`` lines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
@@ -19,6 +20,9 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
+from samebits.data.folding.output_file import row_pieces, write_output
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.tree import folding
 from samebits.data.readers.rows import BadRow, TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.langid.text.lines import json_lines, label_lines
@@ -127,6 +131,26 @@ class CleanShard:
         return json_lines(*columns, b"{" + first + b':"', b'",' + second + b':"')
 
 
+@dataclass(frozen=True, slots=True)
+class CleanShards:
+    """Some shards, whose kept rows a worker writes."""
+
+    config: CleanConfig
+
+    def count(
+        self, shards: Sequence[Shard], state: tuple[Sources, LangidModel], /
+    ) -> tuple[list[Any], list[Any]]:
+        """Tell the fields of each shard's ``JudgedPart`` without its kept rows; return those in pieces."""
+        task = CleanShard(self.config)
+        parts = [task(shard, state) for shard in shards]
+        kept = b"".join(block["kept"].data for part in parts for block in part.blocks)
+        nothing = np.empty(0, np.uint8)
+        for part in parts:
+            for block in part.blocks:
+                block["kept"] = nothing
+        return [part._asdict() for part in parts], row_pieces(kept)
+
+
 def _label_names(labels: TextColumn) -> tuple[list[str], NDArray[np.uint32]]:
     """Return the different labels of a block, and for each row the number of its own."""
     vocabulary = Vocabulary()
@@ -172,14 +196,17 @@ class CleanJob:
         before: dict[int, int] = {}
         encoder, languages = msgspec.json.Encoder(), plan.inputs[1].languages
         name = "kept.txt" if config.table == "labels" else "kept.jsonl"
-        with writing(out.output), out.open(name) as kept, out.open("dropped.jsonl") as ledger:
-            for shard, part in engine.map_ordered(
-                "clean", CleanShard(config), plan.shards, state=plan.inputs, unit="bytes"
-            ):
+        with (
+            writing(out.output),
+            out.open("dropped.jsonl") as ledger,
+            folding(engine, plan.digest) as workers,
+        ):
+
+            def take(shard: Shard, told: Any) -> None:
+                part = JudgedPart(**told)
                 out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
                 first = before.get(shard.source, 0)
                 for block in part.blocks:
-                    kept.write(block["kept"].data)
                     rows = _ledger_rows(block, plan.source_names[shard.source], first, languages)
                     ledger.write(encoder.encode_lines(rows))
                     for i, reason in REASONS.items():
@@ -187,7 +214,20 @@ class CleanJob:
                     counts["kept"] += block["num_kept"]
                 before[shard.source] = first + part.num_lines
                 counts["blank"] += part.num_blank
-            out.bad_rows.check()
+
+            def write(found: list[Index]) -> None:
+                out.bad_rows.check()
+                write_output(workers, out, name, found)
+
+            workers.run_rows(
+                "clean",
+                CleanShards(config),
+                plan.shards,
+                take,
+                state=plan.inputs,
+                unit="bytes",
+                then=write,
+            )
         counts["read"], counts["bad"] = out.bad_rows.num_read, out.bad_rows.num_bad
         out.write_json("report.json", counts)
         return dict(counts)
