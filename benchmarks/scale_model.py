@@ -22,6 +22,7 @@ NS = 1_000_000_000
 FIXED = ("refine",)
 # stages of a fold on workers, by the end of their names; the stage before a reduce is cut into nodes
 REDUCE, WRITE = " reduce", " write"
+ROWS = ("decode",)  # stages cut into nodes whose rows workers write
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -103,7 +104,7 @@ def _kind(name: str, names: Sequence[str]) -> str:
         return "reduce"
     if name.endswith(WRITE):
         return "write"
-    return "nodes" if name + REDUCE in names else "map"
+    return "nodes" if name in ROWS or name + REDUCE in names else "map"
 
 
 def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -> dict[str, Any]:
