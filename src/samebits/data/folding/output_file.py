@@ -37,7 +37,7 @@ def row_pieces(data: bytes) -> list[Any]:
     return [view[at : at + PIECE_BYTES] for at in range(0, len(view), PIECE_BYTES)]
 
 
-class Places(NamedTuple):
+class PiecePlaces(NamedTuple):
     """Where pieces go: piece ``piece[i]`` of file ``file[i]`` from byte ``start[i]`` of the output on; the last start is its end."""
 
     indexes: tuple[Index, ...]
@@ -46,11 +46,11 @@ class Places(NamedTuple):
     start: NDArray[np.int64]
 
 
-def _places(indexes: Sequence[Index]) -> Places:
+def _places(indexes: Sequence[Index]) -> PiecePlaces:
     counts = [len(index.sizes) for index in indexes]
     sizes = np.array([size for index in indexes for size in index.sizes], np.int64)
     numbers = [np.arange(count) for count in counts]
-    return Places(
+    return PiecePlaces(
         tuple(indexes),
         np.repeat(np.arange(len(counts)), counts),
         np.concatenate([np.empty(0, np.int64), *numbers]),
@@ -66,7 +66,7 @@ class WriteBlock:
     folder: PieceFolder
     path: str
 
-    def __call__(self, shard: Shard, state: Places, /) -> KeptPart:
+    def __call__(self, shard: Shard, state: PiecePlaces, /) -> KeptPart:
         """Write the bytes of ``[shard.start, shard.stop)``."""
         block = hashlib.sha256()
         at = shard.start
