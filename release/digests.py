@@ -43,12 +43,14 @@ def digest_of(name: str, settings: dict[str, Any], place: Path) -> str:
     return open_artifact(reference_of(name, place, **given)).digest
 
 
-def main() -> int:
-    """Run every job; those that need more than the package itself only where it is installed."""
+def main(names: list[str]) -> int:
+    """Run the named jobs, or all; those that need more than the package itself only where it is installed."""
     # Under emulation the interpreter cannot start itself: training workers are started by the script that emulates.
     sys.executable = os.environ.get("EMULATED_PYTHON", sys.executable)
     wanted = {**{name: (name, {}) for name in SMALL_JOBS}, **VARIANTS}
     for title, (name, settings) in sorted(wanted.items()):
+        if names and title not in names:
+            continue
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 digest = digest_of(name, settings, Path(scratch))
@@ -83,4 +85,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--compare"]:
         one, other, *rest = sys.argv[2:]
         sys.exit(compare(Path(one), Path(other), Path(rest[1]) if rest[:1] == ["--record"] else None))
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
