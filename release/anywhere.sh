@@ -12,5 +12,5 @@ if [ -z "${SKIP_BUILD:-}" ] || [ ! -d build/arm/site/samebits ]; then
   release/arm_wheel.sh build/arm/out/*.tar.gz build/arm/out
 fi
 "$python" -m release.digests > build/arm/here.txt
-ARM_PATH=$PWD/build/arm/source release/arm_python.sh -m release.digests > build/arm/there.txt
+(cd build/arm/source && ../../../release/arm_python.sh -m release.digests) > build/arm/there.txt # its sources were removed
 "$python" -m release.digests --compare build/arm/here.txt build/arm/there.txt ${RECORD:+--record "$RECORD"}

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.graph.naive import random_graph
 
+from samebits import errors
 from samebits.api import run
 from samebits.charset.config import CharsetConfig
 from samebits.charset.conversion.decode import DecodeConfig
@@ -34,7 +35,7 @@ from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
 __all__ = ["ANY_BAD", "SMALL_JOBS", "SmallJob", "reference_of", "small_shards"]
 
-SAMPLES = Path(__file__).resolve().parents[1] / "src" / "samebits" / "samples"
+SAMPLES = Path(errors.__file__).with_name("samples")
 ANY_BAD = "100%"  # what the samples hold is not the point
 RAW = {"bg": "cp1251", "de": "cp1252", "el": "iso8859_7", "he": "cp1255", "ja": "euc_jp", "ru": "koi8_r"}
 
