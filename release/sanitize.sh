@@ -20,7 +20,5 @@ export LD_PRELOAD="$asan $ubsan" PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0
 export UBSAN_OPTIONS=print_stacktrace=1
 [ "$start" != 0 ] || env/bin/python -m pytest -q -x -p no:cacheprovider tests/kernels tests/arithmetic tests/data/test_csv_rows.py \
   tests/data/test_json_rows.py tests/data/test_text_rows.py tests/fuzz
-# All kinds but graph: its numbers are computed by torch, which is not ours to compile.
-env/bin/python -m tests.fuzz.artifacts --runs "$runs" --start "$start" $record --only characters --only charset --only count \
-  --only langid --only langid_compact --only langid_exact --only lm --only tokens_packed --only tokens_rows
+env/bin/python -m tests.fuzz.artifacts --runs "$runs" --start "$start" $record
 env/bin/python -m tests.fuzz.inputs --runs "$runs" --start "$start" $record

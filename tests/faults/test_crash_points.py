@@ -11,6 +11,7 @@ import pytest
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # 170 runs, and a busy machine
 def test_a_count_killed_at_each_rename_and_sync_goes_on_to_the_same_digest(repo: Path) -> None:
     command = [sys.executable, "-m", "tests.faults.crash_points", "count"]
     ended = subprocess.run(command, cwd=repo, capture_output=True, text=True)
