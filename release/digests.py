@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.small_jobs import SMALL_JOBS, reference_of
 
+from samebits.core.observing import clock
 from samebits.core.digest import canonical_json
 from samebits.data.artifact import open_artifact
 from samebits.errors import MissingExtra
@@ -75,7 +76,7 @@ def compare(here: Path, there: Path, record: Path | None) -> int:
     different = [name for name in both if ours[name] != theirs[name]]
     if record is not None:
         about: dict[str, Any] = {"name": "anywhere", "machines": ["x86_64", "aarch64 under qemu-user"]}
-        about |= {"compared": len(both), "different": len(different)}
+        about |= {"measured": clock.utc_now()[:10], "compared": len(both), "different": len(different)}
         record.write_bytes(canonical_json(about | {"digests": {name: ours[name] for name in both}}))
     sys.stdout.write(f"{len(both)} digests, {len(different)} different\n")
     return 1 if different or not both or theirs.keys() - ours.keys() else 0
