@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.small_jobs import SMALL_JOBS, reference_of
 
-from samebits.core.observing import clock
 from samebits.core.digest import canonical_json
+from samebits.core.observing import clock
 from samebits.data.artifact import open_artifact
 from samebits.errors import MissingExtra
 

@@ -3,7 +3,7 @@
 One small file per worker, named by its process id, in the folder of the run. The worker writes the shard it has in hand;
 a thread in the worker touches the file every second, and ends the process when its parent is gone. A file whose time
 stands still belongs to a worker that is stopped; a file whose process is gone belongs to a worker that was killed. A
-worker without a file is still starting: its sign of life is the processor time it uses.
+worker without a file is still starting: its sign of life is the processor time it uses, or that it waits for a core.
 
 The driver counts its own ticks instead of reading a clock: after Ctrl-Z, a suspended laptop or a corrected clock, all
 workers are as late as the driver itself, and none of them is to blame.
@@ -64,6 +64,7 @@ class LivenessBoard:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._pulses: dict[int, tuple[float | None, int]] = {}  # process id -> last pulse seen, ticks since
+        self._looks = 0
 
     def in_hand(self) -> dict[int, int]:
         """Return process id -> shard index for all workers that have one in hand."""
@@ -82,6 +83,7 @@ class LivenessBoard:
     def tick(self, pids: Iterable[int]) -> dict[int, int]:
         """Look at every pulse; call it once a second. Returns process id -> ticks without a new pulse."""
         pulses = {}
+        self._looks += 1
         for pid in pids:
             pulse = self._pulse_of(pid)
             before, ticks = self._pulses.get(pid, (pulse, -1))
@@ -93,7 +95,7 @@ class LivenessBoard:
         try:
             return (self.folder / str(pid)).stat().st_mtime_ns
         except FileNotFoundError:
-            return _processor_seconds(pid)
+            return _starting(pid, self._looks)
 
     def clear(self) -> None:
         """Forget all workers: a new pool starts."""
@@ -101,15 +103,17 @@ class LivenessBoard:
             path.unlink(missing_ok=True)
 
 
-def _processor_seconds(pid: int) -> float | None:
-    """Return how long a process has computed, on a clock of 10 ms; nothing if it is gone."""
+def _starting(pid: int, look: int) -> float | None:
+    """Return what changes from look to look as long as a process computes or waits for a core; nothing if it is gone."""
     import psutil
 
     try:
-        used = psutil.Process(pid).cpu_times()
+        process = psutil.Process(pid)
+        used = process.cpu_times()  # on a clock of 10 ms: less may be all that a busy machine gives
+        waits = process.status() == psutil.STATUS_RUNNING
     except psutil.Error:
         return None
-    return float(used.user + used.system)
+    return float(-look if waits else used.user + used.system)
 
 
 def _is_running(pid: int) -> bool:
