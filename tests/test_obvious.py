@@ -224,6 +224,7 @@ RIGHT_COMMANDS = [
     "charset detect {w}/old.txt",
     "lm train {w}/comments.csv -o {o}/m --text-column comment --preset tiny --dry-run",
     "plan count {w}/book.txt",
+    "plan tokens build {w}/book.txt",
     "verify {w}/languages",
     "verify {w}/languages --against {w}/languages",
     "report {w}/languages -o {o}/report.html",

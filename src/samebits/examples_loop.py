@@ -148,7 +148,7 @@ def map_examples(
                     raise ShardFailed(
                         f"example {index} failed: {error}; it is {shown}",
                         shard=shard.index,
-                        hint="mend the function or the example, or pass on_error='skip'",
+                        hint="fix the function or the example, or pass on_error='skip'",
                     )
                 failures.append((index, error))
     return ExamplesReport(values, _total(values, {index for index, _ in failures}), failures)

@@ -37,7 +37,7 @@ def test_count_prints_data_to_stdout_and_words_to_stderr(samebits: Run, book: Pa
     assert ended.code == 0
     assert ended.out == "2\tthe\n1\tcat\n1\tdog\n"
     assert "2 lines read = 2 used + 0 blank + 0 bad" in ended.err
-    assert "1 worker: 2 asked, only 1 shard" in ended.err
+    assert "1 worker: 2 requested, only 1 shard" in ended.err
 
 
 def test_quiet_prints_nothing(samebits: Run, book: Path, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_too_many_bad_rows_stop_the_run_and_name_the_first(tmp_path: Path) -> No
     path.write_bytes(b"good\n\xff\n\xfe\n")
     with pytest.raises(TooManyBadRows, match=r"2 of 3 rows .* first: mixed.txt, line 2, byte 5") as caught:
         run(tmp_path, path)
-    assert caught.value.hint == "mend them, or allow more: --max-bad 2"
+    assert caught.value.hint == "fix them, or allow more: --max-bad 2"
     assert not (tmp_path / "out").exists()
     assert len((tmp_path / "out.journal" / "bad_rows.jsonl").read_text().splitlines()) == 2
 
@@ -127,7 +127,7 @@ def test_settings_below_one_are_refused(settings: dict[str, int]) -> None:
 def test_an_existing_output_is_not_overwritten_unless_asked(tmp_path: Path, book: Path) -> None:
     first = run(tmp_path, book)
     before = samebits.verify(first).digest
-    with pytest.raises(OutputExists, match="exists already"):
+    with pytest.raises(OutputExists, match="already exists"):
         run(tmp_path, book)
     config = CountConfig(inputs=(str(book),), n=2)
     samebits.run("count", config, output=first, options=RunOptions(overwrite=True))

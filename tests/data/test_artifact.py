@@ -244,7 +244,7 @@ def test_an_overwrite_survives_what_an_earlier_crash_left(folder: Path) -> None:
 
 
 def test_an_output_that_is_there_is_kept(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(OutputExists, match="exists already") as caught:
+    with pytest.raises(OutputExists, match="already exists") as caught:
         check_output(folder, overwrite=False)
     assert "--overwrite" in caught.value.hint
     check_output(folder, overwrite=True)

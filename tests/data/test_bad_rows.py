@@ -64,7 +64,7 @@ def test_a_count_stops_as_soon_as_it_is_passed(plan: Plan, tmp_path: Path) -> No
         TooManyBadRows, match=r"3 of 10 rows.*first: a\.txt, line 2, byte 101: invalid"
     ) as caught:
         rows.take(plan, plan.shards[1], bad(0), num_lines=5)
-    assert caught.value.hint == "mend them, or allow more: --max-bad 3"
+    assert caught.value.hint == "fix them, or allow more: --max-bad 3"
     assert len((tmp_path / "bad_rows.jsonl").read_bytes().splitlines()) == 3
 
 

@@ -178,7 +178,7 @@ def test_a_journal_of_another_plan_without_a_part_is_no_obstacle(tmp_path: Path)
 @pytest.mark.parametrize("text", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000, b'{"job": NaN}'])
 def test_a_damaged_plan_file_is_refused_by_name(folder: Path, text: bytes) -> None:
     (folder / "plan.json").write_bytes(text)
-    with pytest.raises(PlanMismatch, match="belongs to another run"):
+    with pytest.raises(PlanMismatch, match="belongs to a different run"):
         open_journal(folder)
 
 

@@ -108,12 +108,14 @@ def test_no_memory_at_all_still_gives_a_worker() -> None:
 
 def test_no_more_workers_than_shards() -> None:
     assert choose_workers(None, num_shards=3, machine=BIG).workers == 3
-    assert choose_workers(64, num_shards=3, machine=BIG) == Choice(3, "3 workers: 64 asked, only 3 shards")
+    assert choose_workers(64, num_shards=3, machine=BIG) == Choice(
+        3, "3 workers: 64 requested, only 3 shards"
+    )
     assert choose_workers(64, num_shards=0, machine=BIG).workers == 1
 
 
 def test_what_was_asked_for_is_given() -> None:
-    assert choose_workers(64, num_shards=100, machine=BIG) == Choice(64, "64 workers: as asked")
+    assert choose_workers(64, num_shards=100, machine=BIG) == Choice(64, "64 workers: as requested")
 
 
 def test_this_machine_has_at_least_one_of_everything() -> None:

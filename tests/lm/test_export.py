@@ -40,5 +40,5 @@ def test_a_llama_folder_holds_the_normalised_embedding_and_the_head_as_it_is(tmp
 
 
 def test_an_existing_folder_is_not_written_over(tmp_path: Path) -> None:
-    with pytest.raises(OutputExists, match="exists already"):
+    with pytest.raises(OutputExists, match="already exists"):
         export(make_model("gpt2"), tmp_path, "gpt2")

@@ -179,7 +179,7 @@ def test_more_workers_than_shards_are_not_started_and_that_is_said(
     scene: tuple[Path, Path, RunRecord], tmp_path: Path
 ) -> None:
     record = train(scene[0], tmp_path / "run", workers=9, shards=1, steps=1, sample_every=0, validate_every=0)
-    assert (record.workers, record.why_workers) == (1, "1 worker: 9 asked, only 1 shards")
+    assert (record.workers, record.why_workers) == (1, "1 worker: 9 requested, only 1 shard")
 
 
 def dawdle(event: Event) -> None:

@@ -88,7 +88,7 @@ def test_a_stopped_rank_counts_as_lost_after_the_stall_timeout(tmp_path: Path) -
 def test_a_rank_with_another_environment_is_refused_before_the_first_step() -> None:
     found = endings(start_fit(2, MUON, variables={1: {"MKL_CBWR": "COMPATIBLE"}}))
     assert [row["error"] for row in found] == ["EnvironmentMismatch"] * 2
-    expected = "rank 1 has another environment than rank 0: MKL_CBWR is COMPATIBLE, in rank 0 "
+    expected = "rank 1 has a different environment from rank 0: MKL_CBWR is COMPATIBLE, in rank 0 "
     assert [row["message"] for row in found] == [expected] * 2
 
 

@@ -141,7 +141,7 @@ def test_other_settings_are_refused_by_name(
         return
     with pytest.raises(PlanMismatch) as caught:
         run(folder=tmp_path, **{**SETTINGS, **change})
-    assert caught.match("of step 6 belongs to another run")
+    assert caught.match("of step 6 belongs to a different run")
     assert re.search(words, caught.value.message)
 
 

@@ -133,7 +133,7 @@ def test_the_recipe_that_init_writes_is_valid_and_not_replaced(
     recipe = pipeline.load(path)
     assert [stage.name for stage in recipe.stages][-1] == "model"
     assert run_command(["pipeline", "init", str(path)]) == 1
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ def _learn(**values: Any) -> None:
 
     target = Path(values["output"])
     if target.exists() and not values["overwrite"]:
-        raise InputError("exists already", path=str(target), hint="add --overwrite to replace it")
+        raise InputError("already exists", path=str(target), hint="add --overwrite to replace it")
     corpus = open_corpus(values["inputs"])
     slices = cut_slices(corpus, unit=values["unit"], columns=(values["text_column"], values["lang_column"]))
     texts = texts_by_language(slices)

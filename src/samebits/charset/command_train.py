@@ -61,10 +61,10 @@ def _train_command() -> click.Command:
         "charset",
         name="train",
         text="Train encoding models of every pair of a language and an encoding. The corpus is a folder with one folder of "
-        ".txt files a language, or JSON lines, CSV or Parquet with a text and a language column.",
+        ".txt files per language, or JSON lines, CSV or Parquet with a text and a language column.",
         example="""
         samebits charset train corpus/ -o models
-        samebits charset train texts.jsonl.gz -o models --languages de,ru --encodings cp1252,koi8-r -w 4
+        samebits charset train texts.jsonl.gz -o models --languages de,ru -w 4
         """,
         summarize=summarize,
         extra=[

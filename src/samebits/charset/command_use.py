@@ -115,7 +115,9 @@ def _detect(**values: Any) -> None:
 def _line(path: str, found: Detection) -> str:
     if not found.encoding:
         return f"{path}\tnone\t{found.confidence:.3f}\t-\t{found.mime_type}"
-    others = " ".join(f"{c.encoding}={c.confidence:.3f}" for c in found.candidates[1:])
+    others = " ".join(
+        f"{c.encoding}={c.confidence:.3f}" for c in found.candidates[1:] if c.confidence >= 0.0005
+    )
     return f"{path}\t{found.encoding}\t{found.confidence:.3f}\t{found.language or '-'}\t{others}".rstrip("\t")
 
 
@@ -146,7 +148,7 @@ def _convert(**values: Any) -> None:
 
     files = find_files(values["files"])
     if values["output"] is not None and values["in_place"]:
-        raise ConfigError("--in-place and -o exclude one another", hint="give one of them")
+        raise ConfigError("--in-place and -o exclude each other", hint="give one of them")
     source = canonical_name(values["source"]) if values["source"] else ""
     rules = ConvertRules(
         evidence=None if source else load_evidence(values["model"]),
@@ -239,7 +241,7 @@ def _eval(**values: Any) -> None:
 
 def _json_flag() -> SectionedOption:
     return SectionedOption(
-        ["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON, one object a line"
+        ["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON, one object per line"
     )
 
 
@@ -255,7 +257,7 @@ detect_command = SectionedCommand(
         model_flag(),
         _what("--include", "X,Y", "consider these encodings only"),
         _what("--exclude", "X,Y", "never answer these encodings"),
-        _what("--era", "A,B", "encodings of these times only: web, iso, mac, regional, dos, mainframe"),
+        _what("--era", "A,B", "encodings of these eras only: web, iso, mac, regional, dos, mainframe"),
         _what("--languages", "A,B", "the text is probably in one of these"),
         SectionedOption(
             ["--prefer-superset"],
@@ -269,7 +271,7 @@ detect_command = SectionedCommand(
             default=200_000,
             metavar="N",
             section=WHAT,
-            help="read this much of a file [200000]",
+            help="bytes to read of each file [200000]",
         ),
         SectionedOption(
             ["--minimal"], is_flag=True, section=PRINT, help="print nothing but the encoding of each file"
@@ -282,7 +284,7 @@ detect_command = SectionedCommand(
         ),
         _json_flag(),
     ],
-    help="Find the encoding of files, of all files in folders, or of standard input (-). A line is: file, encoding, confidence, "
+    help="Find the encoding of files, of all files in folders, or of standard input (-). Each line has file, encoding, confidence, "
     "language, other candidates; a binary file is none, with its type.",
     example="""
     samebits charset detect letter.txt
@@ -333,7 +335,7 @@ convert_command = SectionedCommand(
         ),
     ],
     help="Write files as UTF-8. Folders are walked and their tree is kept; binary files and files whose encoding is unclear are "
-    "skipped and listed, and a summary adds everything up. Ends with 1 when a text file could not be converted.",
+    "skipped and listed, and a summary adds everything up. Exits with 1 if a text file could not be converted.",
     example="""
     samebits charset convert old/ -o new/
     samebits charset convert notes.txt letters/ --in-place

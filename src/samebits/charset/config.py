@@ -17,7 +17,7 @@ class CharsetConfig:
 
     inputs: tuple[str, ...] = option(
         (),
-        help="folders with one folder of .txt files a language, or JSON lines, CSV, Parquet",
+        help="folders with one folder of .txt files per language, or JSON lines, CSV, Parquet",
         location=True,
     )
     input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")

@@ -238,7 +238,7 @@ class _Stage:
             return named(part, self.part_type)
         except ValueError as error:
             raise PlanMismatch(
-                f"{self.engine.describe(shard)} of stage {self.stage!r} was kept by another version: {error}",
+                f"{self.engine.describe(shard)} of stage {self.stage!r} was kept by a different version: {error}",
                 hint="--no-resume computes it again",
             ) from None
 

@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 
 def summarize(record: RunRecord) -> None:
-    """Print the commonest n-grams as tab-separated lines, and how the lines add up."""
+    """Print the most frequent n-grams as tab-separated lines, and how the lines add up."""
     lines, ngrams = record.metrics["lines"], record.metrics["ngrams"]
     for row in record.metrics["top"]:
         click.echo(f"{row['count']}\t{row['ngram']}")
@@ -19,12 +19,12 @@ def summarize(record: RunRecord) -> None:
         f"{lines['read']:,} lines read = {lines['used']:,} used + {lines['blank']:,} blank + {lines['bad']:,} bad",
         err=True,
     )
-    click.echo(f"{ngrams['counted']:,} n-grams, {ngrams['distinct']:,} of them different", err=True)
+    click.echo(f"{ngrams['counted']:,} n-grams, {ngrams['distinct']:,} distinct", err=True)
 
 
 command = job_command(
     "count",
-    text="Count words or character n-grams of text files. The full table goes to the output, the commonest to stdout.",
+    text="Count words or character n-grams of text files. The full table goes to the output folder, the most frequent ones to stdout.",
     example="""
     samebits count book.txt -o counts
     samebits count 'corpus/*.jsonl.gz' -o counts --unit char -n 3 --lower -w 4

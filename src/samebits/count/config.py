@@ -24,7 +24,7 @@ class CountConfig:
     n: int = option(1, help="length of the n-grams", short="-n")
     lower: bool = option(False, help="fold to lower case first")
     min_count: int = option(1, help="leave rarer n-grams out of the table")
-    top: int = option(20, help="length of the list of the commonest n-grams")
+    top: int = option(20, help="how many of the most frequent n-grams to list")
     table: Literal["jsonl", "parquet"] = option("jsonl", help="format of the full table")
 
     def __post_init__(self) -> None:

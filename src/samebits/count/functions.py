@@ -40,7 +40,7 @@ def count(
         settings: Fields of ``CountConfig``, e.g. ``unit="char"``, ``n=3``, ``column="comment"``.
 
     Returns:
-        Each n-gram with its count, commonest first.
+        Each n-gram with its count, most frequent first.
 
     Raises:
         ConfigError: for a setting or a column that does not exist.

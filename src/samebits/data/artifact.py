@@ -146,14 +146,16 @@ def check_output(output: Path, *, overwrite: bool) -> None:
         OutputExists: unless it is absent, an empty folder, or an artifact and ``overwrite`` is set.
     """
     if output.name in ("", ".."):  # it could not be renamed into place
-        raise OutputExists(f"{output} is a folder without a name of its own", hint="choose another output")
+        raise OutputExists(
+            f"{output} is a folder without a name of its own", hint="choose a different output"
+        )
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not output.is_dir() or not (output / "manifest.json").exists():
-        raise OutputExists(f"{output} exists and is not an artifact", hint="choose another output")
+        raise OutputExists(f"{output} exists and is not an artifact", hint="choose a different output")
     if not overwrite:
         raise OutputExists(
-            f"{output} exists already", hint="add --overwrite to replace it, or choose another output"
+            f"{output} already exists", hint="add --overwrite to replace it, or choose a different output"
         )
 
 
@@ -194,7 +196,7 @@ class Artifact:
         """Return the place of a listed file."""
         if name not in self.manifest["files"]:
             raise ArtifactCorrupt(
-                f"{self.folder} has no file {name!r}", hint="it was made by another job or version"
+                f"{self.folder} has no file {name!r}", hint="it was made by a different job or version"
             )
         return self.folder / name
 

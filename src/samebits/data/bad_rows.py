@@ -146,7 +146,7 @@ class BadRows:
         raise TooManyBadRows(
             f"{self.num_bad:,} of {self.num_read:,} rows are unusable, more than --max-bad {self.limit_text}; first: "
             f"{self._first}{where}",
-            hint=self._missing_key() or f"mend them, or allow more: --max-bad {self.num_bad}",
+            hint=self._missing_key() or f"fix them, or allow more: --max-bad {self.num_bad}",
             num_bad=self.num_bad,
             num_read=self.num_read,
         )

@@ -137,7 +137,7 @@ class Journal:
             if theirs.get(name) != value:
                 settings = self._changed(theirs.get("settings")) if name == "config_digest" else ""
                 raise PlanMismatch(
-                    f"{self.folder} belongs to another run: its plan is {str(theirs.get('digest'))[:16]}, this one "
+                    f"{self.folder} belongs to a different run: its plan is {str(theirs.get('digest'))[:16]}, this one "
                     f"{plan.digest[:16]}; first difference: "
                     f"{settings or f'{name} was {theirs.get(name)}, is {value}'}",
                     hint="repeat the command it was made with, or start over with --no-resume",

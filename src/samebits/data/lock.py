@@ -40,7 +40,7 @@ class OutputLock:
                 os.close(descriptor)
                 raise OutputBusy(
                     f"another run (process {holder or 'unknown'}) is writing {output}",
-                    hint="wait for it to end, or choose another output",
+                    hint="wait for it to end, or choose a different output",
                 ) from None
             if self._is_current(descriptor):
                 return descriptor

@@ -195,8 +195,8 @@ group.add_command(
         text="Compare all pairs of graphs, or of two sets. Writes lower.npy, upper.npy and expansions.npy.",
         example="""
         samebits graph matrix graphs.jsonl -o distances
-        samebits graph matrix queries.jsonl --against corpus.jsonl -o distances --threshold 6
-        samebits graph matrix aids/ --node-label symbol --edge-label valence --until-exact -o distances
+        samebits graph matrix queries.jsonl --against corpus.jsonl -o distances
+        samebits graph matrix aids/ -o distances --node-label symbol --until-exact
         """,
         summarize=summarize_matrix,
     )

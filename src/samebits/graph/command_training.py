@@ -123,7 +123,7 @@ def _predict_command() -> click.Command:
                 type=click.Choice(["auto", "txt", "jsonl", "conllu"]),
                 default="auto",
                 section=WHAT,
-                help="one text a line, JSON lines or CoNLL-U; auto goes by the suffix [auto]",
+                help="one text per line, JSON lines or CoNLL-U; auto goes by the suffix [auto]",
             ),
             flag(
                 ["--decode"],

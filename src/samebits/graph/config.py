@@ -49,8 +49,8 @@ class TrainConfig:
     steps: int | None = option(
         None, help="updates to make; 1,500 for texts, 5,500 for sentences", short="-s", metavar="N"
     )
-    batch: int = option(128, help="examples of a step; 32 times the shards fill the vectors of every CPU")
-    shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
+    batch: int = option(128, help="examples per step; 32 per shard fill the vectors of every CPU")
+    shards: int = option(4, help="gradient shards per step: no run can use more workers than this")
     lr: float | None = option(
         None, help="peak learning rate of AdamW; 0.004 for texts, 0.003 for sentences", metavar="X"
     )

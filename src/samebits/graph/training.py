@@ -89,7 +89,7 @@ def predict_files(
         raise InputError(
             "the model reads texts, not sentences",
             path=inputs[0],
-            hint="give --input-format, or another model",
+            hint="give --input-format, or a different model",
         )
     corpus = open_samples(inputs)
     shards, state = corpus.shards(), (corpus, loaded)

@@ -162,11 +162,15 @@ def _eval(model: str | None, **values: Any) -> None:
         click.echo(f"{name}\t{value:.4f}" if isinstance(value, float) else f"{name}\t{value}")
     for bucket in report["by_length"]:
         click.echo(
-            f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{show_count(bucket['rows'], 'row')}"
+            f"{bucket['characters']} characters\t{_share(bucket)}\t{show_count(bucket['rows'], 'row')}"
         )
     worst = sorted(report["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
     for pair in worst:
         click.echo(f"{pair['langs'][0]} {pair['langs'][1]}\t{pair['score']:.4f}")
+
+
+def _share(bucket: dict[str, Any]) -> str:
+    return f"{bucket['accuracy']:.4f}" if bucket["rows"] else "-"
 
 
 def _overlap(model: str | None, metric: str, as_json: bool) -> None:
@@ -248,7 +252,11 @@ def _predict_command() -> click.Command:
                 ["--explain"], is_flag=True, section=PRINT, help="words and n-grams that decided, as JSON"
             ),
             SectionedOption(
-                ["--min-confidence"], default=0.0, metavar="P", section=WHAT, help="say und below this [0]"
+                ["--min-confidence"],
+                default=0.0,
+                metavar="P",
+                section=WHAT,
+                help="answer und (undetermined) below this confidence [0]",
             ),
             _languages_flag(),
             SectionedOption(
@@ -348,7 +356,7 @@ def _export_command() -> click.Command:
                 type=click.Choice(["vocabulous", "labels", "tsv"]),
                 default="vocabulous",
                 section=WHAT,
-                help="vocabulous JSON; __label__xx lines for fastText; word, language and count a line [vocabulous]",
+                help="vocabulous JSON; __label__xx lines for fastText; word, language and count per line [vocabulous]",
             ),
         ],
         help="Print a model's words for another tool.",

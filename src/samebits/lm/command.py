@@ -32,7 +32,7 @@ def summarize(record: RunRecord) -> None:
         said = ", ".join(f"{show_size(size)} {name.replace('_', ' ')}" for name, size in memory.items())
         click.echo(f"memory: {said}", err=True)
     if not about["exact"]:
-        click.echo("not exact: the run was continued on another CPU or library version", err=True)
+        click.echo("not exact: the run was continued on a different CPU or library version", err=True)
     click.echo(f"state {about['state_digest']}", err=True)
 
 
@@ -48,7 +48,7 @@ def _train_command() -> click.Command:
         example="""
         samebits lm train book.txt -o run
         samebits lm train corpus-tokens/ -o run --depth 6 --steps 3000 -w 4
-        samebits lm train book.txt -o run --preset tiny --steps 300 --sample-every 100 --validate-every 100
+        samebits lm train book.txt -o run --preset tiny --steps 300 --sample-every 100
         """,
         summarize=summarize,
         extra=[dry],
@@ -78,7 +78,7 @@ def _estimate(values: dict[str, Any]) -> None:
     click.echo(f"tokens           {found.train_tokens:,} to train on, {found.val_tokens:,} to validate")
     click.echo(f"steps            {found.steps:,}, {found.epochs:.1f} times the training part")
     click.echo(
-        f"memory           {show_size(found.shared_bytes)} shared, {show_size(found.worker_bytes)} a worker"
+        f"memory           {show_size(found.shared_bytes)} shared, {show_size(found.worker_bytes)} per worker"
     )
     click.echo(
         f"arithmetic       {found.flops / 1e12:.2f} TFLOP; this core does {found.flops_per_second / 1e9:.0f} GFLOP/s"
@@ -168,10 +168,14 @@ def _sample_command() -> click.Command:
         params=[
             _model_argument(),
             _model_flag(),
-            flag(["--prompt", "-p"], default="", metavar="TEXT", section=WHAT, help="text to go on from"),
+            flag(["--prompt", "-p"], default="", metavar="TEXT", section=WHAT, help="text to continue"),
             flag(["--tokens", "-n"], default=500, metavar="N", section=WHAT, help="tokens to make [500]"),
             flag(
-                ["--temperature"], default=0.8, metavar="X", section=WHAT, help="0: the likeliest token [0.8]"
+                ["--temperature"],
+                default=0.8,
+                metavar="X",
+                section=WHAT,
+                help="0: always the most likely token [0.8]",
             ),
             flag(
                 ["--top-k"],
@@ -186,7 +190,7 @@ def _sample_command() -> click.Command:
             flag(["--json", "as_json"], is_flag=True, section=PRINT, help="print one JSON object at the end"),
         ],
         help="Write text with a model, token by token; the same seed gives the same text.",
-        example='samebits lm sample -m run --prompt "ROMEO:" -n 500 --temperature 0.8 --top-k 40 --top-p 0.95 --seed 7',
+        example='samebits lm sample -m run --prompt "ROMEO:" -n 500 --top-k 40 --seed 7',
     )
 
 

@@ -85,9 +85,9 @@ class LmConfig:
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")
     vocab_size: int = option(0, help="ids of a .bin file; 0 takes the largest id and one", metavar="N")
     val_ratio: float = option(0.1, help="share at the end of the text kept for validation")
-    batch: int | None = option(None, help="windows of a step", metavar="N")
+    batch: int | None = option(None, help="windows per step", metavar="N")
     steps: int | None = option(None, help="updates to make", short="-s", metavar="N")
-    shards: int = option(4, help="gradient shards of a step: the most workers a run can use")
+    shards: int = option(4, help="gradient shards per step: no run can use more workers than this")
     optimizer: Literal["auto", "muon", "adamw", "sgd"] = option(
         "auto", help="auto: muon for the modern block, adamw for the classic one"
     )
@@ -107,7 +107,7 @@ class LmConfig:
     early_stop: int = option(0, help="stop after so many validations without gain; 0: never")
     sample_every: int = option(0, help="steps between samples, a multiple of --validate-every; 0: at the end")
     sample_tokens: int = option(400, help="length of a sample")
-    prompt: str = option("", help="text the samples go on from")
+    prompt: str = option("", help="text that the samples continue")
     arithmetic: Literal["portable", "torch"] = option(
         "portable", help="portable: the same bits on every CPU; torch: those of one CPU type and version"
     )

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from samebits.core.observing.units import show_count
+
 __all__ = ["Choice", "Machine", "choose_workers", "free_bytes", "look_at_machine"]
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -97,7 +99,7 @@ def choose_workers(
     most = max(1, num_shards)
     if requested is not None:
         workers = min(requested, most)
-        why = "as asked" if workers == requested else f"{requested} asked, only {num_shards} shards"
+        why = "as requested" if workers == requested else f"{requested} requested, {_only(num_shards)}"
         return Choice(workers, f"{_count(workers)}: {why}")
     machine = machine or look_at_machine()
     limits = [machine.physical, most]
@@ -112,6 +114,10 @@ def _count(workers: int) -> str:
     return "1 worker" if workers == 1 else f"{workers} workers"
 
 
+def _only(num_shards: int) -> str:
+    return f"only {show_count(num_shards, 'shard')}"
+
+
 def _explain(machine: Machine, num_shards: int, bytes_per_worker: int) -> str:
     facts = [f"{machine.visible} CPUs visible" if machine.visible > 1 else "1 CPU visible"]
     if machine.physical < machine.visible:
@@ -119,7 +125,7 @@ def _explain(machine: Machine, num_shards: int, bytes_per_worker: int) -> str:
     if machine.quota is not None:
         facts.append(f"quota {machine.quota:g}")
     if num_shards < machine.physical:
-        facts.append(f"only {num_shards} shard{'s' if num_shards != 1 else ''}")
+        facts.append(_only(num_shards))
     if bytes_per_worker:
         facts.append(f"{machine.free_bytes / 1e9:.1f} GB free at {bytes_per_worker / 1e9:.1f} GB each")
     return ", ".join(facts)

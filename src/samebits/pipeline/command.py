@@ -12,6 +12,7 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import observing
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.core.observing.units import show_count
 from samebits.errors import OutputExists, SamebitsError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ steps = 200
 def _init(path: str, *, overwrite: bool) -> None:
     target = Path(path)
     if target.exists() and not overwrite:
-        raise OutputExists(f"{target} exists already", hint="add --overwrite to replace it")
+        raise OutputExists(f"{target} already exists", hint="add --overwrite to replace it")
     target.write_text(RECIPE.replace("{name}", target.name), encoding="utf-8")
     click.echo(f"written to {target}", err=True)
     click.echo(f"next: samebits pipeline plan {target}", err=True)
@@ -117,7 +118,7 @@ def show_stage(result: StageResult) -> None:
     click.echo(f"{result.name:14} {result.command:24} {took:>10}  {result.digest[:16]}", err=True)
     failed = result.metrics.get("failed")
     if failed:
-        click.echo(f"note: {result.name}: {len(failed)} pairs have no model", err=True)
+        click.echo(f"note: {result.name}: {show_count(len(failed), 'pair')} without a model", err=True)
 
 
 def _run(**values: Any) -> None:
@@ -195,7 +196,7 @@ group.add_command(
         params=[
             *_recipe_params(),
             SectionedOption(
-                ["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON, one object a line"
+                ["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON, one object per line"
             ),
         ],
         help="Show the stages in order, what each reads, and which would run.",

@@ -154,7 +154,7 @@ def _run_stage(
     folder = recipe.folder_of(spec.name)
     if folder.exists() and not (folder / "manifest.json").exists():
         raise OutputExists(
-            f"{folder} is there and no stage made it", hint="move it away, or name another output"
+            f"{folder} is there and no stage made it", hint="move it away, or name a different output"
         )
     why = _look(recipe, spec)
     if why == "unchanged":

@@ -13,7 +13,7 @@ from typing import Protocol, Self
 
 from samebits.core.observing import clock
 from samebits.core.observing.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
-from samebits.core.observing.units import show_size
+from samebits.core.observing.units import show_size, wrap_line
 from samebits.machine.memory import memory_of_all
 
 __all__ = ["LiveProgress", "PlainProgress", "Progress", "Stage", "make_progress"]
@@ -181,7 +181,7 @@ class LiveProgress:
         self._stage.take(event)
         if isinstance(event, Warned):
             self._clear()
-            _write(f"note: {event.message}\n")
+            _write(f"{wrap_line(f'note: {event.message}', _terminal_width(), indent=6)}\n")
         elif isinstance(event, ShardDone) and self._verbose:
             self._clear()
             _write(f"{_shard_line(event)}\n")
@@ -191,10 +191,8 @@ class LiveProgress:
     def _draw(self) -> None:
         if not self._stage.name:
             return
-        import shutil
-
         self._last = clock.seconds()
-        width = shutil.get_terminal_size().columns - 1  # the last column would make some terminals wrap
+        width = _terminal_width()
         full = round(self._stage.share() * BAR_WIDTH)
         bar = "━" * full + "─" * (BAR_WIDTH - full)
         start = f"{self._stage.name} {bar} " if width >= 60 else f"{self._stage.name} "
@@ -205,6 +203,12 @@ class LiveProgress:
         if self._drawn:
             _write(CLEAR)
             self._drawn = False
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns - 1  # the last column would make some terminals wrap
 
 
 def _write(text: str) -> None:

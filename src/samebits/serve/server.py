@@ -74,7 +74,7 @@ def open_socket(host: str, port: int | None) -> socket.socket:
             listening.close()
             failed = error
     raise ConfigError(
-        f"cannot listen on {host}:{wanted[-1]}: {failed.strerror}", hint="choose another --port"
+        f"cannot listen on {host}:{wanted[-1]}: {failed.strerror}", hint="choose a different --port"
     )
 
 

@@ -132,8 +132,8 @@ group.add_command(
         text="Turn JSON lines, text, CSV or Parquet into a store of tokens that NumPy, PyTorch, nanoGPT and "
         "Megatron-LM read. The estimate of disk and memory comes first; what cannot fit is refused.",
         example="""
-        samebits tokens build corpus/*.jsonl -o corpus-tokens -t tokenizer/ --val-ratio 0.01
-        samebits tokens build puzzles.jsonl -o puzzles -t word --layout rows --max-length 512 --columns puzzle,solution
+        samebits tokens build corpus/*.jsonl -o corpus -t tokenizer/ --val-ratio 0.01
+        samebits tokens build puzzles.jsonl -o puzzles -t word --columns puzzle,solution
         samebits tokens build book.txt -o book -t char --export nanogpt,megatron
         """,
         summarize=summarize_store,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from samebits.core.observing.units import show_size
 from samebits.core.plan import Plan, Shard
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.readers.rowblock import RowBlock
@@ -51,8 +52,9 @@ class SizeEstimate:
     def sentence(self) -> str:
         """Say it in one line."""
         return (
-            f"estimate: {self.num_rows:,} rows, {self.num_tokens:,} tokens, {self.store_bytes / 1e6:,.0f} MB on disk "
-            f"and {self.extra_bytes / 1e6:,.0f} MB while running, {self.worker_bytes / 1e6:,.0f} MB of memory per worker"
+            f"estimate: {self.num_rows:,} rows, {self.num_tokens:,} tokens, "
+            f"{show_size(self.store_bytes)} on disk and {show_size(self.extra_bytes)} more while running, "
+            f"{show_size(self.worker_bytes)} of memory per worker"
         )
 
     def check(self, folder: Path) -> None:
@@ -65,13 +67,13 @@ class SizeEstimate:
         needed = self.store_bytes + self.extra_bytes
         if needed > free:
             raise OutputFailed(
-                f"the build needs about {needed / 1e6:,.0f} MB on disk, and {free / 1e6:,.0f} MB are free",
-                hint="choose another output, or use --limit or a smaller --max-length",
+                f"the build needs about {show_size(needed)} on disk, and {show_size(free)} are free",
+                hint="choose a different output, or use --limit or a smaller --max-length",
             )
         memory = free_bytes()
         if self.worker_bytes > memory:
             raise OutputFailed(
-                f"a worker needs about {self.worker_bytes / 1e6:,.0f} MB of memory, and {memory / 1e6:,.0f} MB are free",
+                f"a worker needs about {show_size(self.worker_bytes)} of memory, and {show_size(memory)} are free",
                 hint="use a smaller --cell-mb",
             )
 

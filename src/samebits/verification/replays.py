@@ -165,7 +165,7 @@ def _differs(artifact: Artifact, text: str, found: ReplayResult) -> ParityError:
     hint = ""
     if other:
         hint = (
-            f"this proves nothing: the run was made with another {', '.join(other)}, and its bits are promised for one "
+            f"this proves nothing: the run was made with a different {', '.join(other)}, and its bits are promised for one "
             "type of CPU and one set of libraries only"
         )
     return ParityError(f"{artifact.folder} does not come out as it says, first in {text}", hint=hint)

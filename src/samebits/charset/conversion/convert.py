@@ -79,7 +79,7 @@ def decoded(path: str, data: bytes, rules: ConvertRules) -> tuple[str, str]:
             f"is not {encoding}: {error.reason}",
             path=path,
             offset=error.start,
-            hint="use --errors replace, or another --from",
+            hint="use --errors replace, or a different --from",
         ) from error
 
 
@@ -116,7 +116,7 @@ def convert_file(file: FoundFile, rules: ConvertRules) -> Converted:
         return Converted(file.path, "binary", str(error))
     except InputError as error:
         return Converted(
-            file.path, "failed", reason=f"{error}" + (f" (hint: {error.hint})" if error.hint else "")
+            file.path, "failed", reason=error.message + (f" ({error.hint})" if error.hint else "")
         )
     except UnicodeEncodeError as error:
         return Converted(
@@ -128,7 +128,7 @@ def convert_file(file: FoundFile, rules: ConvertRules) -> Converted:
 
 def _write(target: Path, data: bytes, rules: ConvertRules) -> None:
     if target.exists() and not rules.overwrite:
-        raise InputError("exists already", path=str(target), hint="add --overwrite to replace it")
+        raise InputError("already exists", path=str(target), hint="add --overwrite to replace it")
     target.parent.mkdir(parents=True, exist_ok=True)
     _atomically(target, data)
 
@@ -139,7 +139,7 @@ def _replace(path: Path, data: bytes, rules: ConvertRules) -> None:
         copy = path.with_name(path.name + rules.backup)
         if copy.exists() and not rules.overwrite:
             raise InputError(
-                "the backup exists already", path=str(copy), hint="add --overwrite to replace it"
+                "the backup already exists", path=str(copy), hint="add --overwrite to replace it"
             )
         shutil.copy2(path, copy)
     _atomically(path, data, like=path)

@@ -152,7 +152,7 @@ def _tell(values: dict[str, Any]) -> Callable[[ParityRow], None]:
         if not values["as_json"]:
             cell = row.cell
             click.echo(
-                f"{cell.executor:12} {cell.workers:>3}  seed {cell.hash_seed:8} {row.seconds:7.2f} s  {row.digest}"
+                f"{cell.executor:12} {cell.workers:>3}  seed {cell.hash_seed:8} {row.seconds:7.2f} s  {row.digest[:16]}"
             )
 
     return tell
@@ -163,7 +163,7 @@ def _say_equal(rows: list[ParityRow], values: dict[str, Any]) -> None:
         runs = [{"cell": row.cell.label, "digest": row.digest, "seconds": row.seconds} for row in rows]
         click.echo(json.dumps({"equal": True, "digest": rows[0].digest, "runs": runs}))
     else:
-        click.echo(f"{len(rows)} runs, one digest")
+        click.echo(f"{len(rows)} runs, one digest: {rows[0].digest}")
 
 
 def _executors_of(job: str) -> str:
@@ -244,7 +244,7 @@ def _show_speedup(report: SpeedupReport, worker_counts: list[int]) -> None:
         click.echo(f"note: the input has {most} shard{'' if most == 1 else 's'}; more workers idle", err=True)
     if report.rows[0].seconds < SHORT_SECONDS:
         click.echo(
-            f"note: {report.rows[0].seconds:.2f} s is mostly start-up; an input that takes a second or more tells more",
+            f"note: {report.rows[0].seconds:.2f} s is mostly start-up; measure an input that takes a second or more",
             err=True,
         )
     elif len(report.rows) > 1:

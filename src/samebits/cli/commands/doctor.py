@@ -1,8 +1,10 @@
-"""samebits doctor: what this machine offers, what samebits makes of it, and a two-second proof that it works."""
+"""samebits doctor: what this machine offers, what samebits would use of it, and a two-second proof that it works."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 import tempfile
 from importlib import import_module, resources
 from importlib.util import find_spec
@@ -13,7 +15,7 @@ import click
 
 from samebits.cli.sections import PRINT, SectionedCommand, SectionedOption
 from samebits.core.observing import clock
-from samebits.core.observing.units import show_size
+from samebits.core.observing.units import show_size, wrap_line
 from samebits.errors import ParityError
 
 __all__ = ["command"]
@@ -142,8 +144,10 @@ def _show(report: dict[str, Any]) -> None:
         ("extras", _extras_line(report["extras"])),
         ("libraries", f"Python {environment['python']}, {libraries}"),
     ]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     for name, text in rows:
-        click.echo(f"{name:12} {text}")
+        line = f"{name:12} {text}"
+        click.echo(wrap_line(line, width, indent=13) if width else line)
     test = report["self_test"]
     for name, digest in test["digests"].items():
         click.echo(f"{'self-test':12} {name:12} {digest[:16]}")

@@ -29,6 +29,15 @@ class PlanGroup(SectionedGroup):
 
         return _plan_command(cmd_name) if cmd_name in JOBS else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Take ``plan tokens build`` for ``plan tokens``: people write the command whose plan they want to see."""
+        from samebits.pipeline.recipe import COMMANDS
+
+        job = COMMANDS.get(" ".join(args[:2]))
+        return super().resolve_command(ctx, args if job is None else [job, *args[2:]])
+
 
 def _plan_command(job_name: str) -> click.Command:
     from samebits.jobs import get_job
@@ -65,10 +74,10 @@ def _show_plan(job_name: str, values: dict[str, Any]) -> None:
         )
         return
     for name, value in planned.fields().items():
-        click.echo(f"{name:16} {value}")
-    click.echo(f"{'sources':16} {len(planned.source_names)}")
-    click.echo(f"{'units':16} {planned.shards.num_units}")
-    click.echo(f"{'digest':16} {planned.digest}")
+        click.echo(f"{name:14} {value}")
+    click.echo(f"{'sources':14} {len(planned.source_names):,}")
+    click.echo(f"{'units':14} {planned.shards.num_units:,}")
+    click.echo(f"{'digest':14} {planned.digest}")
 
 
 command = PlanGroup(

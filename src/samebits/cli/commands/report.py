@@ -18,7 +18,7 @@ def _report(places: tuple[str, ...], output: str, title: str, *, overwrite: bool
 
     target = Path(output)
     if target.exists() and not overwrite:
-        raise OutputExists(f"{target} exists already", hint="add --overwrite to replace it")
+        raise OutputExists(f"{target} already exists", hint="add --overwrite to replace it")
     write_atomic(target, make_page([Path(place) for place in places], title=title).encode())
     click.echo(f"written to {target}", err=True)
 
@@ -48,6 +48,6 @@ command = SectionedCommand(
     "no script.",
     example="""
     samebits report run/ -o report.html
-    samebits report run/ speedup.json benchmarks/records -o report.html --overwrite
+    samebits report run/ speedup.json benchmarks/records -o report.html
     """,
 )

@@ -76,7 +76,7 @@ command = SectionedCommand(
             envvar="SAMEBITS_SERVE_TOKEN",
             metavar="TEXT",
             section=OTHER,
-            help="secret that every request must bring; made up where one is needed",
+            help="secret that every request must bring; generated if one is needed",
         ),
         SectionedOption(
             ["--open/--no-open", "open_page"],

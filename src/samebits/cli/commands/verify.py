@@ -18,7 +18,7 @@ def _verify(**values: Any) -> None:
     from samebits.verification import artifacts
 
     artifact = artifacts.verify(values["folder"])
-    said = [f"{values['folder']}: all {len(artifact.files)} files are what the manifest says"]
+    said = [f"{values['folder']}: all {len(artifact.files)} files match the manifest"]
     if values["against"]:
         artifacts.compare(values["folder"], values["against"])
         said.append(f"{values['against']}: the same bytes")

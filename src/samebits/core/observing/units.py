@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["show_count", "show_size"]
+__all__ = ["show_count", "show_size", "wrap_line"]
 
 
 def show_size(num_bytes: float) -> str:
@@ -25,3 +25,20 @@ def show_count(number: int, noun: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def wrap_line(line: str, width: int, *, indent: int) -> str:
+    """Break a line that is wider than ``width`` at spaces; what follows begins at column ``indent``.
+
+    >>> print(wrap_line("note: 400 rows, 15,044 tokens", 16, indent=6))
+    note: 400 rows,
+          15,044
+          tokens
+    """
+    if len(line) <= width:
+        return line
+    import textwrap  # only where something is too wide
+
+    return textwrap.fill(
+        line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -62,7 +62,7 @@ def edit_script(a: Graph, b: Graph, mapping: Sequence[int | None], costs: Costs)
     node_sub, node_del, node_ins, edge_sub, edge_del, edge_ins = costs.scaled().prices.tolist()
     back: dict[int, Place] = {j: i for i, j in enumerate(mapping) if j is not None}
     if len(back) != sum(j is not None for j in mapping):
-        raise ConfigError("two nodes are mapped to one", hint="a mapping takes every node to another")
+        raise ConfigError("two nodes are mapped to one", hint="a mapping takes every node to a different one")
     places = [back.get(j, f"+{j}") for j in range(len(b))]
     gone, new, changed = _edge_changes(a, b, mapping)
     if edge_sub > edge_del + edge_ins:

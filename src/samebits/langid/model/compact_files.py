@@ -108,7 +108,7 @@ def read_compact(artifact: Artifact) -> CompactFiles:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ArtifactCorrupt(f"{artifact.folder}: languages are not a list of names")
     if not 0 < len(names) <= MOST_LANGUAGES or described.get("levels") != LEVELS.tolist():
-        raise ArtifactCorrupt(f"{artifact.folder}: {len(names)} languages, or levels of another version")
+        raise ArtifactCorrupt(f"{artifact.folder}: {len(names)} languages, or levels of a different version")
     buckets = _array(artifact, "buckets.npy", np.uint32)
     stream = _array(artifact, "stream.npy", np.uint16)
     floors, biases = _array(artifact, "floors.npy", np.int32), _array(artifact, "biases.npy", np.int32)

@@ -50,7 +50,7 @@ def export(model: LanguageModel, output: str | Path, format: str) -> str:  # noq
 
     output = Path(output)
     if output.exists():
-        raise OutputExists(f"{output} exists already", hint="choose another output")
+        raise OutputExists(f"{output} already exists", hint="choose a different output")
     tensors, config = FORMATS[format](model)
     with writing(output):
         output.mkdir(parents=True)

@@ -88,7 +88,7 @@ def _rows(source: Source, column: str) -> Iterator[str]:
                     bad["reason"],
                     path=source.origin,
                     line=line,
-                    hint="mend or remove the row, or choose the column with --text-column",
+                    hint="fix or remove the row, or choose the column with --text-column",
                 )
             yield "".join(f"{text}\n" for text in block.columns[column].texts())
             in_shard += block.num_lines

@@ -149,7 +149,7 @@ def _map_bin(path: Path) -> NDArray[Any]:
             f"{size} bytes are no whole number of 16-bit ids",
             path=str(path),
             offset=size - 1,
-            hint="the file was cut off, or holds ids of another width",
+            hint="the file was cut off, or holds ids of a different width",
         )
     return np.memmap(path, BIN_DTYPE, "r") if size else np.empty(0, BIN_DTYPE)
 

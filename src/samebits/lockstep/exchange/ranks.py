@@ -273,12 +273,12 @@ def _refuse_strangers(words: Sequence[Mapping[str, Mapping[str, str]]]) -> None:
             ]
             if differing and part == "environment":
                 raise EnvironmentMismatch(
-                    f"rank {rank} has another environment than rank 0: {'; '.join(differing)}",
+                    f"rank {rank} has a different environment from rank 0: {'; '.join(differing)}",
                     hint="use machines of one CPU type with the same versions, or an objective that is portable",
                 )
             if differing:
                 raise PlanMismatch(
-                    f"rank {rank} was started for another run than rank 0: {'; '.join(differing)}",
+                    f"rank {rank} was started for a different run from rank 0: {'; '.join(differing)}",
                     hint="give all ranks the same command and the same data",
                 )
 

@@ -260,7 +260,9 @@ class Attempt:
             differing = check_environment(self.found, message.fingerprint, allow=allow)
             if differing:
                 self.exact = False
-                run.observer(Warned("going on in another environment, not exact: " + "; ".join(differing)))
+                run.observer(
+                    Warned("continuing in a different environment, not exact: " + "; ".join(differing))
+                )
         if message.refused:
             run.observer(
                 Warned(f"computing {message.compute}: {', '.join(message.refused)} does not work here")

@@ -52,8 +52,8 @@ def check_run(found: Checkpoint, config: FitConfig, identity: Identity) -> None:
         differing.append("names, shapes or groups of the tensors")
     if differing:
         raise PlanMismatch(
-            f"the checkpoint of step {found.step} belongs to another run: {'; '.join(differing)}",
-            hint="repeat the call it was made with, choose another folder, or start over without resuming",
+            f"the checkpoint of step {found.step} belongs to a different run: {'; '.join(differing)}",
+            hint="repeat the call it was made with, choose a different folder, or start over without resuming",
         )
 
 
@@ -87,7 +87,7 @@ def check_environment(found: Checkpoint, now: Mapping[str, str], *, allow: bool)
     ]
     if differing and not allow:
         raise EnvironmentMismatch(
-            f"the checkpoint of step {found.step} was made on another machine or by other libraries: "
+            f"the checkpoint of step {found.step} was made on a different machine or with different libraries: "
             + "; ".join(differing),
             hint="continue where it was made; or allow the change, and the result is marked as not exact",
         )
