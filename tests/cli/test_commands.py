@@ -58,10 +58,11 @@ def test_json_is_one_object_on_stdout(samebits: Run, book: Path, tmp_path: Path)
 def test_the_log_file_holds_every_event(samebits: Run, book: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     assert samebits("count", book, "-o", tmp_path / "out", "-q", "--log-file", log).code == 0
-    assert [json.loads(line)["event"] for line in log.read_text().splitlines()] == [
-        "StageStarted",
-        "ShardDone",
-        "StageDone",
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(event["stage"], event["event"]) for event in events] == [
+        (stage, kind)
+        for stage in ("count", "count reduce", "count write")
+        for kind in ("StageStarted", "ShardDone", "StageDone")
     ]
 
 

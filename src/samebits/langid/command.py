@@ -160,17 +160,13 @@ def _eval(model: str | None, **values: Any) -> None:
     for name in ("rows", "accuracy", "precision", "recall", "f1", "no_prediction"):
         value = report[name]
         click.echo(f"{name}\t{value:.4f}" if isinstance(value, float) else f"{name}\t{value}")
-    for bucket in report["by_length"]:
+    for bucket in (length for length in report["by_length"] if length["rows"]):
         click.echo(
-            f"{bucket['characters']} characters\t{_share(bucket)}\t{show_count(bucket['rows'], 'row')}"
+            f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{show_count(bucket['rows'], 'row')}"
         )
     worst = sorted(report["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
     for pair in worst:
         click.echo(f"{pair['langs'][0]} {pair['langs'][1]}\t{pair['score']:.4f}")
-
-
-def _share(bucket: dict[str, Any]) -> str:
-    return f"{bucket['accuracy']:.4f}" if bucket["rows"] else "-"
 
 
 def _overlap(model: str | None, metric: str, as_json: bool) -> None:
@@ -252,11 +248,7 @@ def _predict_command() -> click.Command:
                 ["--explain"], is_flag=True, section=PRINT, help="words and n-grams that decided, as JSON"
             ),
             SectionedOption(
-                ["--min-confidence"],
-                default=0.0,
-                metavar="P",
-                section=WHAT,
-                help="answer und (undetermined) below this confidence [0]",
+                ["--min-confidence"], default=0.0, metavar="P", section=WHAT, help="answer und below this [0]"
             ),
             _languages_flag(),
             SectionedOption(

@@ -10,8 +10,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from samebits.core.observing.units import show_count
-
 __all__ = ["Choice", "Machine", "choose_workers", "free_bytes", "look_at_machine"]
 
 CGROUP = Path("/sys/fs/cgroup")
@@ -115,7 +113,7 @@ def _count(workers: int) -> str:
 
 
 def _only(num_shards: int) -> str:
-    return f"only {show_count(num_shards, 'shard')}"
+    return f"only {num_shards} shard{'' if num_shards == 1 else 's'}"
 
 
 def _explain(machine: Machine, num_shards: int, bytes_per_worker: int) -> str:
