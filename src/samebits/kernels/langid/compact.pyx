@@ -137,33 +137,33 @@ cdef class CompactScorer:
 
     cdef int fill_dense(self) except -1:
         # Entries: place in the stream << 34 | row << 10 | first eight << 5 | eights - 1; a row is counted in eights.
-        cdef int64_t i, start, num = 0, eights = 0
+        cdef int64_t i = 0, j, start, num = 0, eights = 0, size = self.stream.shape[0]
         cdef int64_t counts[256]
+        cdef int64_t* starts = <int64_t*>malloc((size // DENSE_ABOVE + 1) * sizeof(int64_t))
+        if starts == NULL:
+            raise MemoryError
         memset(counts, 0, sizeof(counts))
-        for i in range(256):
-            self.slots[i] = <uint8_t>i
-        i = 0
-        while i < self.stream.shape[0] and self.stream.shape[0] < MOST_PLACES:
+        while i < size and size < MOST_PLACES:
             start = i + 1
             i = self.after(start)
             if i - start > DENSE_ABOVE:
+                starts[num] = start
                 num += 1
-                for start in range(start, i):
-                    counts[self.stream[start] & 255] += 1
+                for j in range(start, i):
+                    counts[self.stream[j] & 255] += 1
         self.order_languages(counts)
         self.dense_mask = 63
         while self.dense_mask < <uint64_t>(3 * num):
             self.dense_mask = 2 * self.dense_mask + 1
         self.dense_keys = <uint64_t*>calloc(self.dense_mask + 1, sizeof(uint64_t))
         self.dense = <int16_t*>calloc(num * self.width + 1, sizeof(int16_t))
+        if self.dense_keys != NULL and self.dense != NULL:
+            for i in range(num):
+                if eights < MOST_ROWS - 32:
+                    eights += self.make_row(starts[i], self.after(starts[i]), eights)
+        free(starts)
         if self.dense_keys == NULL or self.dense == NULL:
             raise MemoryError
-        i = 0
-        while num and i < self.stream.shape[0] and eights < MOST_ROWS - 32:
-            start = i + 1
-            i = self.after(start)
-            if i - start > DENSE_ABOVE:
-                eights += self.make_row(start, i, eights)
         return 0
 
     cdef int64_t after(self, int64_t i) noexcept nogil:
