@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
-from samebits.data.folding.tree import MERGED_NODES, MOST_NODES, fan_in_of, num_partitions
+from samebits.data.folding.shape import fan_in_of, num_partitions
+from samebits.data.folding.tree import MERGED_NODES, MOST_NODES
 from samebits.data.inputs.hashing import task_bytes
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]

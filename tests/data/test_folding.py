@@ -19,7 +19,7 @@ from samebits.core.ports.executor import Executor
 from samebits.count import fold as count_fold
 from samebits.count import job as count_job
 from samebits.count.config import CountConfig
-from samebits.data.folding import piece_files, tree
+from samebits.data.folding import piece_files, shape, tree
 from samebits.data.folding.piece_files import PieceFolder, PieceLost
 from samebits.errors import Interrupted
 from samebits.executors import ExecutorOptions, make_executor
@@ -58,14 +58,14 @@ def run_sums(
 
 
 @pytest.fixture(params=["flat", "tree"])
-def shape(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def tree_or_flat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "tree":
         monkeypatch.setattr(tree, "MOST_NODES", 3)
         monkeypatch.setattr(tree, "MERGED_NODES", 4)
-        monkeypatch.setattr(tree, "FEWEST_NODES", 40)
+        monkeypatch.setattr(shape, "FEWEST_NODES", 40)
 
 
-@pytest.mark.usefixtures("shape")
+@pytest.mark.usefixtures("tree_or_flat")
 @pytest.mark.parametrize(
     "executor",
     [

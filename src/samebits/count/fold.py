@@ -157,7 +157,7 @@ class WriteRange:
         joined = _joined(runs)
         order = merge_ranked(*joined, np.cumsum([len(run.counts) for run in runs], dtype=np.int64))
         piece = count_lines(*joined, order, b"ngram", b"count") if self.lines else [*joined, order]
-        return kept_part(self.folder, WRITE, shard, None, [piece])
+        return kept_part(self.folder, WRITE, shard.index, None, [piece])
 
     def _run(self, starts: Sequence[Cut], index: Index, first: Cut | None, last: Cut | None) -> Entries:
         """Return the entries of one partition from ``first`` up to ``last``: only the blocks that may hold some are read."""

@@ -15,7 +15,8 @@ from samebits.count.config import CountConfig
 from samebits.count.fold import WRITE, CountFold, WriteRange, choose_cuts
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.piece_files import Index
-from samebits.data.folding.tree import Folding, consecutive, folding, num_partitions
+from samebits.data.folding.shape import consecutive, num_partitions
+from samebits.data.folding.tree import Folding, folding
 from samebits.data.inputs.corpus import open_corpus
 from samebits.data.table import Ranked, write_table
 

@@ -23,7 +23,8 @@ from samebits.data import sealing
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 from samebits.data.folding.piece_files import Index, PieceFolder
-from samebits.data.folding.tree import Folding, KeptPart, consecutive
+from samebits.data.folding.shape import consecutive
+from samebits.data.folding.tree import Folding, KeptPart
 
 __all__ = ["row_pieces", "write_output"]
 

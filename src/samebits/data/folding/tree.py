@@ -30,33 +30,14 @@ from samebits.core.engine import Engine
 from samebits.core.observing.events import Warned
 from samebits.core.plan import Shard, ShardTable
 from samebits.data.folding.piece_files import Index, PieceFolder, PieceLost
+from samebits.data.folding.shape import consecutive, fan_in_of, group_shards, row_starts
 
-__all__ = [
-    "Fold",
-    "Folding",
-    "KeptPart",
-    "Node",
-    "consecutive",
-    "fan_in_of",
-    "folding",
-    "kept_part",
-    "num_partitions",
-]
+__all__ = ["Fold", "Folding", "KeptPart", "Node", "folding", "kept_part"]
 
 Result = TypeVar("Result")
 
-# Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
-# machine a node for each shard up to a gigabyte.
-FEWEST_NODES = 64
-MOST_FAN_IN = 64
 MOST_NODES = 256  # files that one task reads at the end
 MERGED_NODES = 32
-MOST_ROW_UNITS = 64 << 20
-# Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
-PARTITION_BYTES = 32 << 20
-SMALL_PARTITIONS = 64
-LARGE_PARTITION_BYTES = 1 << 30
-MOST_PARTITIONS = 512
 
 
 class KeptPart(NamedTuple):
@@ -96,25 +77,6 @@ class Fold(Node, Protocol):
     def reduce(self, pieces: Iterable[Any], partition: int, /) -> tuple[Any, list[Any]]:
         """Merge for the last time: return what the driver is told of a partition, and pieces for a later stage."""
         ...
-
-
-def fan_in_of(num_shards: int) -> int:
-    """Return how many consecutive shards are one node.
-
-    >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000)]
-    [1, 1, 2, 7, 64]
-    """
-    return min(max(1, num_shards // FEWEST_NODES), MOST_FAN_IN)
-
-
-def num_partitions(num_bytes: int) -> int:
-    """Return how many partitions by key an input of so many bytes is worth: a piece has its price however small it is.
-
-    >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 20 << 30, 100 << 30, 1 << 40)]
-    [1, 1, 4, 64, 100, 512]
-    """
-    small = min(-(-num_bytes // PARTITION_BYTES), SMALL_PARTITIONS)
-    return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))
 
 
 @contextmanager
@@ -220,10 +182,14 @@ class Folding:
             parts = self.map(name, merge, groups, indexes, unit="parts")
             indexes = [part.pieces for _, part in parts]
             level += 1
-        name = f"{stage} reduce"
-        reduce = ReducePartition(self.folder, fold, name)
-        parts = self.map(name, reduce, consecutive(partitions, 1), indexes, unit="partitions")
-        return [(part.told, part.pieces) for _, part in parts]
+        reduce = ReducePartition(self.folder, fold, f"{stage} reduce")
+        filled = [p for p in range(partitions) if any(index.sizes[p] for index in indexes)]
+        each = ShardTable.from_ranges(source=[0] * len(filled), start=filled, stop=[p + 1 for p in filled])
+        parts = self.map(reduce.stage, reduce, each, indexes, unit="partitions")
+        found = {shard.start: part for shard, part in parts}
+        for p in set(range(partitions)) - set(filled):  # nothing to fold: not worth sending
+            found[p] = reduce(Shard(p, 0, p, p + 1), indexes)
+        return [(found[p].told, found[p].pieces) for p in range(partitions)]
 
     def _keep(
         self,
@@ -293,53 +259,14 @@ def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[i
     return take_new
 
 
-def row_starts(shards: ShardTable) -> NDArray[np.int64]:
-    """Return the first shard of each node whose rows one worker holds in memory: few shards, and not much of them.
-
-    >>> from samebits.core.plan import cut
-    >>> row_starts(cut([1 << 20] * 128 + [1 << 30] * 2, cell=1 << 40))[-4:]
-    array([124, 126, 128, 129])
-    """
-    fan_in, lengths = fan_in_of(len(shards)), shards.columns[2] - shards.columns[1]
-    starts: list[int] = []
-    units = 0
-    for number, length in enumerate(lengths.tolist()):
-        units += length
-        if not starts or number - starts[-1] == fan_in or units > MOST_ROW_UNITS:
-            starts.append(number)
-            units = length
-    return np.array(starts, np.int64)
-
-
-def group_shards(shards: ShardTable, starts: NDArray[np.int64]) -> ShardTable:
-    """Return one range for each node: it begins where its first shard does and is as long as all of them.
-
-    >>> group_shards(ShardTable.from_ranges(source=[0, 0, 1], start=[0, 8, 0], stop=[8, 9, 4]), np.array([0, 2]))[0]
-    Shard(index=0, source=0, start=0, stop=9)
-    """
-    if len(starts) == len(shards):
-        return shards
-    source, start, stop = shards.columns
-    lengths = np.add.reduceat(stop - start, starts)
-    return ShardTable.from_ranges(source=source[starts], start=start[starts], stop=start[starts] + lengths)
-
-
-def consecutive(number: int, size: int) -> ShardTable:
-    """Return shards over ``number`` things, ``size`` at a time."""
-    start = np.arange(0, number, size)
-    return ShardTable.from_ranges(
-        source=np.zeros(len(start)), start=start, stop=np.minimum(start + size, number)
-    )
-
-
 def _file_name(stage: str, index: int) -> str:
     """Return a name that is one file's whatever characters a stage has."""
     return f"{hashlib.sha256(stage.encode()).hexdigest()[:12]}-{index}"
 
 
-def kept_part(folder: PieceFolder, stage: str, shard: Shard, told: Any, pieces: Sequence[Any]) -> KeptPart:
+def kept_part(folder: PieceFolder, stage: str, number: int, told: Any, pieces: Sequence[Any]) -> KeptPart:
     """Write a task's pieces; return its part: what the driver is told, and where they are."""
-    index, data = folder.write(_file_name(stage, shard.index), pieces)
+    index, data = folder.write(_file_name(stage, number), pieces)
     return KeptPart(told, index.plain(), data)
 
 
@@ -357,7 +284,7 @@ class CountNode:
         shards, starts, inner = state
         first, last = [*starts[shard.index : shard.index + 2].tolist(), len(shards)][:2]
         told, pieces = self.fold.count(shards[first:last], inner)
-        return kept_part(self.folder, self.stage, shard, told, pieces)
+        return kept_part(self.folder, self.stage, shard.index, told, pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +306,7 @@ class MergeFiles:
             else None
             for partition in range(self.partitions)
         ]
-        return kept_part(self.folder, self.stage, shard, None, pieces)
+        return kept_part(self.folder, self.stage, shard.index, None, pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,5 +320,5 @@ class ReducePartition:
 
     def __call__(self, shard: Shard, state: Sequence[Index], /) -> KeptPart:
         """Fold one partition."""
-        told, pieces = self.fold.reduce(self.folder.read_all(state, shard.index), shard.index)
-        return kept_part(self.folder, self.stage, shard, told, pieces)
+        told, pieces = self.fold.reduce(self.folder.read_all(state, shard.start), shard.start)
+        return kept_part(self.folder, self.stage, shard.start, told, pieces)

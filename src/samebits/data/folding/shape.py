@@ -1,0 +1,79 @@
+"""The shape of a fold on workers: how many shards are a node, and how many partitions there are. From the plan alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.plan import ShardTable
+
+__all__ = ["consecutive", "fan_in_of", "group_shards", "num_partitions", "row_starts"]
+
+# Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
+# machine a node for each shard up to a gigabyte.
+FEWEST_NODES = 64
+MOST_FAN_IN = 64
+MOST_ROW_UNITS = 64 << 20
+# Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
+PARTITION_BYTES = 32 << 20
+SMALL_PARTITIONS = 64
+LARGE_PARTITION_BYTES = 1 << 30
+MOST_PARTITIONS = 512
+
+
+def fan_in_of(num_shards: int) -> int:
+    """Return how many consecutive shards are one node.
+
+    >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000)]
+    [1, 1, 2, 7, 64]
+    """
+    return min(max(1, num_shards // FEWEST_NODES), MOST_FAN_IN)
+
+
+def num_partitions(num_bytes: int) -> int:
+    """Return how many partitions by key an input of so many bytes is worth: a piece has its price however small it is.
+
+    >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 20 << 30, 100 << 30, 1 << 40)]
+    [1, 1, 4, 64, 100, 512]
+    """
+    small = min(-(-num_bytes // PARTITION_BYTES), SMALL_PARTITIONS)
+    return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))
+
+
+def row_starts(shards: ShardTable) -> NDArray[np.int64]:
+    """Return the first shard of each node whose rows one worker holds in memory: few shards, and not much of them.
+
+    >>> from samebits.core.plan import cut
+    >>> row_starts(cut([1 << 20] * 128 + [1 << 30] * 2, cell=1 << 40))[-4:]
+    array([124, 126, 128, 129])
+    """
+    fan_in, lengths = fan_in_of(len(shards)), shards.columns[2] - shards.columns[1]
+    starts: list[int] = []
+    units = 0
+    for number, length in enumerate(lengths.tolist()):
+        units += length
+        if not starts or number - starts[-1] == fan_in or units > MOST_ROW_UNITS:
+            starts.append(number)
+            units = length
+    return np.array(starts, np.int64)
+
+
+def group_shards(shards: ShardTable, starts: NDArray[np.int64]) -> ShardTable:
+    """Return one range for each node: it begins where its first shard does and is as long as all of them.
+
+    >>> group_shards(ShardTable.from_ranges(source=[0, 0, 1], start=[0, 8, 0], stop=[8, 9, 4]), np.array([0, 2]))[0]
+    Shard(index=0, source=0, start=0, stop=9)
+    """
+    if len(starts) == len(shards):
+        return shards
+    source, start, stop = shards.columns
+    lengths = np.add.reduceat(stop - start, starts)
+    return ShardTable.from_ranges(source=source[starts], start=start[starts], stop=start[starts] + lengths)
+
+
+def consecutive(number: int, size: int) -> ShardTable:
+    """Return shards over ``number`` things, ``size`` at a time."""
+    start = np.arange(0, number, size)
+    return ShardTable.from_ranges(
+        source=np.zeros(len(start)), start=start, stop=np.minimum(start + size, number)
+    )
