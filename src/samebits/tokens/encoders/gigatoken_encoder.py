@@ -6,9 +6,9 @@ text", so for that it gets the file without them.
 
 gigatoken 0.10 knows the characters of Unicode 17, ``tokenizers`` 0.23 those of 16: a letter of one is no letter of the
 other, and texts are cut differently around it. Texts with one of those in ``NEW_LETTERS`` go to ``tokenizers``.
-Every code point was tried with
-every pattern on the list, in one text that has it among letters, digits and signs, before an ending, twice, and at line ends: no
-other difference. ``benchmarks/tokens_fuzz.py`` does it again for a new version; a difference means that the list must grow.
+Every code point was tried with every pattern on the list, in one text that has it among letters, digits and signs, before an
+ending, twice, and at line ends: no other difference. ``benchmarks/tokens_fuzz.py`` does it again for a new version; a difference
+means that the list must grow.
 """
 
 from __future__ import annotations
