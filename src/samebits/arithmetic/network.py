@@ -189,10 +189,7 @@ class Network:
 
     def rows(self, x: ArrayLike) -> Activation:
         """Return an array (rows, features) as a value."""
-        given = np.asarray(x, np.float32)
-        if given.ndim != 2:
-            raise ValueError(f"an array of shape {given.shape} is no (rows, features)")
-        return Activation(self, panels_of(given), needs_grad=False)
+        return Activation(self, panels_of(np.asarray(x, np.float32)), needs_grad=False)
 
     def embed(self, name: str, ids: Ids) -> Activation:
         """Return rows of a table by id, (n,) or (panels, 32); -1 gives zeros."""
