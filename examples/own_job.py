@@ -41,6 +41,7 @@ class LongestJob:
     summary: str = "the longest line of a corpus"
     Config: type[LongestConfig] = LongestConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("read",)
     bytes_per_worker: int = 0
 
     def plan(self, config: LongestConfig) -> samebits.Plan:

@@ -83,6 +83,7 @@ def run(
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
     """
     job, options, output = _job(job), options or RunOptions(), Path(output)
+    options.check_stages(job.stages if options.stage_workers else ())
     config = with_listed_paths(config)
     ranks = ranks_of(job, options)
     if ranks is not None and not ranks.writes:

@@ -82,6 +82,7 @@ class _Mapping:
     summary: str = "a function over examples"
     Config: type[Any] = object
     default_executor: str = "processes"
+    stages: tuple[str, ...] = ("map",)
     bytes_per_worker: int = 0
 
     def plan(self, config: Any) -> Plan:

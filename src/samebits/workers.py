@@ -96,7 +96,12 @@ class Workers:
         if self._name not in ELSEWHERE:
             return None
         executor = self.open(num_shards, files)
-        return Engine(executor, observer=self._observer, retries=self._options.retries)
+        return Engine(
+            executor,
+            observer=self._observer,
+            retries=self._options.retries,
+            stage_caps=self._options.stage_caps(),
+        )
 
     def open(self, num_shards: int, files: Sequence[tuple[str, int]] = ()) -> Executor:
         """Start the workers, unless they are there already.

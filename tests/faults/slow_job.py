@@ -124,6 +124,7 @@ class SlowJob:
     summary: str = "a job made to be disturbed"
     Config: type[SlowConfig] = SlowConfig
     default_executor: str = "processes"
+    stages: tuple[str, ...] = ("slow",)
     bytes_per_worker: int = 0
     floating: bool = False
 

@@ -228,6 +228,7 @@ class RewrittenAfterPlan:
     summary: str = ""
     Config: type[CountConfig] = CountConfig
     default_executor: str = "serial"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
     data: bytes = b""
 

@@ -38,6 +38,7 @@ class Disturbed:
     summary: str = ""
     Config: type[SlowConfig] = SlowConfig
     default_executor: str = "serial"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
     inner: Any = field(default=JOB, repr=False)
 

@@ -137,6 +137,7 @@ class TrainJob:
     summary: str = "train a small network"
     Config: type = TrainConfig
     default_executor: str = "lockstep"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
 
     def plan(self, config: TrainConfig) -> Plan:

@@ -56,6 +56,7 @@ class TrainingJob:
     summary: str = "pretend to train"
     Config: type[TrainingConfig] = TrainingConfig
     default_executor: str = "serial"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
 
     def plan(self, config: TrainingConfig) -> Plan:

@@ -37,6 +37,7 @@ from samebits.core.engine import Engine
 from samebits.core.observing.events import Warned
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.stages import fold_stages
 from samebits.data.folding.tree import folding
 from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import InputError
@@ -65,6 +66,7 @@ class CharsetJob:
     summary: str = "train encoding models of language and encoding pairs"
     Config: type[CharsetConfig] = CharsetConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("scan", *fold_stages("count"))
     bytes_per_worker: int = 150_000_000
 
     def plan(self, config: CharsetConfig) -> Plan:

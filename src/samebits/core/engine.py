@@ -181,7 +181,7 @@ class _Stage:
         self.handle = handle
         self.usable = usable
         self.workers = engine.executor.workers
-        cap = engine.stage_caps.get(stage, self.workers)
+        cap = engine.stage_caps.get(stage.rstrip(" 0123456789"), self.workers)  # levels of a fold share one
         self.window = engine.window or WINDOW_PER_WORKER * self.workers
         self.most_flying = cap if cap < self.workers else self.window
         self.submitted = 0

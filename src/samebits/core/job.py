@@ -39,6 +39,11 @@ class Job(Protocol):
         ...
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages it starts, for ``--stage-workers``; the levels of ``count merge 1`` are one stage."""
+        ...
+
+    @property
     def bytes_per_worker(self) -> int:
         """What a worker needs, for the memory cap; 0 if it does not matter."""
         ...

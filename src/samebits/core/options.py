@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Self
 
 from samebits.core.config import option
 from samebits.core.ports.place import STALL_TIMEOUT
 from samebits.errors import ConfigError
 
-__all__ = ["RunOptions"]
+__all__ = ["HASHING", "RunOptions"]
+
+HASHING = "hash"  # the stage that any job with inputs may start: workers hash them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +38,7 @@ class RunOptions:
     )
     recheck: int = option(0, help="run every Nth shard twice and compare; 0 is off", metavar="N")
     stage_workers: tuple[str, ...] = option(
-        (), help="fewer workers for a stage, e.g. read=2,fold=1", metavar="STAGE=N"
+        (), help="fewer workers for a stage, e.g. encode=2", metavar="STAGE=N"
     )
     pin_cores: bool = option(False, help="tie each worker process to one core")
 
@@ -47,12 +51,33 @@ class RunOptions:
             raise ConfigError(f"--workers is {self.workers!r}", hint="give a whole number from 1 up, or auto")
         return int(asked)
 
+    def check_stages(self, stages: Iterable[str]) -> None:
+        """Refuse a name in ``stage_workers`` that is no stage.
+
+        Raises:
+            ConfigError: With the stages there are.
+        """
+        known = [HASHING, *dict.fromkeys(stages)]
+        for name in self.stage_caps():
+            if name not in known:
+                raise ConfigError(
+                    f"--stage-workers names {name!r}, which is no stage of this run",
+                    hint=f"known: {', '.join(known)}",
+                )
+
+    def with_stages(self, stages: Iterable[str]) -> Self:
+        """Return the options of one job of several: ``stage_workers`` without the stages of the others."""
+        known = {HASHING, *stages}
+        return replace(
+            self, stage_workers=tuple(item for item in self.stage_workers if item.partition("=")[0] in known)
+        )
+
     def stage_caps(self) -> dict[str, int]:
         """Return the largest number of workers for each named stage."""
         caps = {}
         for item in self.stage_workers:
             stage, sign, number = item.partition("=")
             if not sign or not number.isdecimal() or int(number) < 1:
-                raise ConfigError(f"--stage-workers has {item!r}", hint="write it like read=2,fold=1")
+                raise ConfigError(f"--stage-workers has {item!r}", hint="write it like encode=2,learn=1")
             caps[stage] = int(number)
         return caps

@@ -16,6 +16,7 @@ from samebits.count.fold import WRITE, CountFold, WriteRange, choose_cuts
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import consecutive, num_partitions
+from samebits.data.folding.stages import fold_stages
 from samebits.data.folding.tree import Folding, folding
 from samebits.data.inputs.corpus import open_corpus
 from samebits.data.table import Ranked, write_table
@@ -32,6 +33,7 @@ class CountJob:
     summary: str = "count words or character n-grams of a corpus"
     Config: type[CountConfig] = CountConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = (*fold_stages("count"), WRITE)
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: CountConfig) -> Plan:

@@ -47,6 +47,7 @@ class GraphJob:
     summary: str = "compare all pairs of graphs by edit distance, with bounds"
     Config: type[GraphConfig] = GraphConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("pairs", "open pairs")
     bytes_per_worker: int = 50_000_000
 
     def plan(self, config: GraphConfig) -> Plan:

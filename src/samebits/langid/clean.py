@@ -169,6 +169,7 @@ class CleanJob:
     summary: str = "keep the rows whose label a model agrees with"
     Config: type[CleanConfig] = CleanConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("clean", "write kept.jsonl")
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: CleanConfig) -> Plan:

@@ -53,6 +53,7 @@ class MergeJob:
     summary: str = "add up the counts of language identifiers"
     Config: type[MergeConfig] = MergeConfig
     default_executor: str = "serial"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
 
     def plan(self, config: MergeConfig) -> Plan:
@@ -88,6 +89,7 @@ class ImportJob:
     summary: str = "make a model from a vocabulous JSON file or from __label__ lines"
     Config: type[ImportConfig] = ImportConfig
     default_executor: str = "serial"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 0
 
     def plan(self, config: ImportConfig) -> Plan:

@@ -32,6 +32,7 @@ class LangidJob:
     summary: str = "train a language identifier from noisy labels"
     Config: type[LangidConfig] = LangidConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("encode", "count", "n-grams", "suspects", "refine", "score", "report")
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: LangidConfig) -> Plan:

@@ -77,6 +77,7 @@ class LmJob:
     summary: str = "train a small GPT with the same weights for any number of workers"
     Config: type[LmConfig] = LmConfig
     default_executor: str = "lockstep"
+    stages: tuple[str, ...] = ()
     bytes_per_worker: int = 120_000_000  # Python, NumPy and the buffers of the preset
     floating: bool = True
 

@@ -120,6 +120,7 @@ def run(
     for spec in recipe.stages:  # a mistake in the last stage is reported before hours of work on the first
         recipe.config_of(spec, get_job(spec.job).Config)
         api.refuse_ranks("a pipeline", spec.job, options)
+    options.check_stages(stage for spec in recipe.stages for stage in get_job(spec.job).stages)
     started = clock.seconds()
     results: list[StageResult] = []
     for number, spec in enumerate(recipe.stages, 1):
@@ -162,6 +163,7 @@ def _run_stage(
         digest = open_artifact(folder, check="sizes").digest
         return StageResult(spec.name, spec.command, digest, True, why, 0.0, _metrics(folder))
     config = recipe.config_of(spec, get_job(spec.job).Config)
+    options = options.with_stages(get_job(spec.job).stages)
     try:
         made = api.run(spec.job, config, output=folder, options=options, observer=observer)
     except PlanMismatch:  # an interrupted run of other settings or data; its parts are of no use to this one

@@ -27,6 +27,7 @@ class TokensJob:
     summary: str = "turn text into memory-mapped tokens"
     Config: type[TokensConfig] = TokensConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("learn", "encode")
     bytes_per_worker: int = 300_000_000
 
     def plan(self, config: TokensConfig) -> Plan:

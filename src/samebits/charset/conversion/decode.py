@@ -196,6 +196,7 @@ class DecodeJob:
     summary: str = "decode files of unknown encoding to rows of text"
     Config: type[DecodeConfig] = DecodeConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("decode", "write rows.jsonl")
     bytes_per_worker: int = 200_000_000
     floating: bool = (
         True  # confidences are shares of exp(); its last bit is the business of the CPU's library

@@ -31,6 +31,7 @@ from samebits.core.observing.events import Warned
 from samebits.core.plan import Shard, ShardTable
 from samebits.data.folding.piece_files import Index, PieceFolder, PieceLost
 from samebits.data.folding.shape import consecutive, fan_in_of, group_shards, row_starts
+from samebits.data.folding.stages import fold_stages
 
 __all__ = ["Fold", "Folding", "KeptPart", "Node", "folding", "kept_part"]
 
@@ -174,15 +175,16 @@ class Folding:
     ) -> list[tuple[Any, Index]]:
         starts = np.arange(0, len(shards), fan_in_of(len(shards)))
         indexes = self._keep(stage, fold, shards, take, starts, state, unit)
+        _, merging, reducing = fold_stages(stage)
         level = 1
         while len(indexes) > MOST_NODES:
-            name = f"{stage} merge {level}"
+            name = f"{merging} {level}"
             groups = consecutive(len(indexes), MERGED_NODES)
             merge = MergeFiles(self.folder, fold, name, partitions)
             parts = self.map(name, merge, groups, indexes, unit="parts")
             indexes = [part.pieces for _, part in parts]
             level += 1
-        reduce = ReducePartition(self.folder, fold, f"{stage} reduce")
+        reduce = ReducePartition(self.folder, fold, reducing)
         filled = [p for p in range(partitions) if any(index.sizes[p] for index in indexes)]
         each = ShardTable.from_ranges(source=[0] * len(filled), start=filled, stop=[p + 1 for p in filled])
         parts = self.map(reduce.stage, reduce, each, indexes, unit="partitions")

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from samebits.core.options import HASHING
 from samebits.core.plan import Shard, ShardTable
 from samebits.data.inputs.blocks import READ_BYTES, hash_blocks
 from samebits.data.inputs.formats import DELIMITERS
@@ -132,7 +133,7 @@ def _hash_on(engine: Engine, spans: Sequence[FileSpan], enough: int) -> Iterator
     groups = _groups(spans, enough)
     lengths = [sum(span.num_bytes for span in group) for group in groups]
     shards = ShardTable.from_ranges(source=range(len(groups)), start=[0] * len(groups), stop=lengths)
-    for _, part in engine.map_ordered("hash", HashSpans(), shards, state=groups, unit="bytes"):
+    for _, part in engine.map_ordered(HASHING, HashSpans(), shards, state=groups, unit="bytes"):
         yield from (Hashed(*found) for found in part)
 
 

@@ -88,6 +88,7 @@ class GenerateJob:
     summary: str = "draw checked examples of the mathematics curriculum"
     Config: type[GenerateConfig] = GenerateConfig
     default_executor: str = "processes"
+    stages: tuple[str, ...] = ("draw",)
     bytes_per_worker: int = 150_000_000
 
     def plan(self, config: GenerateConfig) -> Plan:

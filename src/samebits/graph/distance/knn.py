@@ -136,6 +136,7 @@ class KnnJob:
     summary: str = "find the nearest graphs of each query, with a certificate"
     Config: type[KnnConfig] = KnnConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("queries",)
     bytes_per_worker: int = 50_000_000
 
     def plan(self, config: KnnConfig) -> Plan:

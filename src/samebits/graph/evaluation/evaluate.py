@@ -126,6 +126,7 @@ class EvalJob:
     summary: str = "judge a graph model on examples it has not seen"
     Config: type[EvalConfig] = EvalConfig
     default_executor: str = "processes"
+    stages: tuple[str, ...] = ("judge",)
     bytes_per_worker: int = 400_000_000
     floating: bool = True
 

@@ -78,6 +78,7 @@ class TrainJob:
     )
     Config: type[TrainConfig] = TrainConfig
     default_executor: str = "lockstep"
+    stages: tuple[str, ...] = ("read",)
     bytes_per_worker: int = 450_000_000  # seen with a treebank of 200,000 words
     floating: bool = True
 

@@ -99,6 +99,7 @@ class ConvertJob:
     summary: str = "convert a token store to another layout"
     Config: type[ConvertConfig] = ConvertConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("convert",)
     bytes_per_worker: int = 300_000_000
 
     def plan(self, config: ConvertConfig) -> Plan:

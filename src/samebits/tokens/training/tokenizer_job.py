@@ -51,6 +51,7 @@ class TokenizerJob:
     summary: str = "learn a tokenizer from text"
     Config: type[TokenizerConfig] = TokenizerConfig
     default_executor: str = "threads"
+    stages: tuple[str, ...] = ("learn",)
     bytes_per_worker: int = 300_000_000
 
     def plan(self, config: TokenizerConfig) -> Plan:
