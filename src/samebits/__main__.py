@@ -39,7 +39,7 @@ def leave(code: int) -> NoReturn:
     dropped: a tenth of the time of a short command. Under a profiler or debugger it ends in the usual way, so that they
     have the last word.
     """
-    if sys.getprofile() or sys.gettrace():
+    if sys.getprofile() or sys.gettrace() or _is_monitored():
         sys.exit(code)
     getattr(threading, "_shutdown")()  # noqa: B009 - what Python itself calls; it has no public name
     getattr(atexit, "_run_exitfuncs")()  # noqa: B009
@@ -51,6 +51,12 @@ def leave(code: int) -> NoReturn:
         except OSError:
             code = code or 1  # what was printed is not all there, e.g. on a full disk
     os._exit(code)
+
+
+def _is_monitored() -> bool:
+    """Tell whether a tool watches by ``sys.monitoring``, as cProfile and debuggers do from Python 3.12 on."""
+    monitoring = getattr(sys, "monitoring", None)
+    return monitoring is not None and any(map(monitoring.get_tool, range(6)))
 
 
 if __name__ == "__main__":
