@@ -35,7 +35,7 @@ def words_per_second(model: Path, dev: Path, rounds: int) -> float:
         seconds = time.process_time() - started
         words = sum(row.partition("\t")[0].isdecimal() for line in lines for row in line.split("\n"))
         found.append(words / seconds)
-    return statistics.median(found[1:])
+    return float(statistics.median(found[1:]))
 
 
 def main() -> None:

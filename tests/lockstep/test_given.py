@@ -65,7 +65,7 @@ def test_one_digest_for_any_number_of_workers_and_any_instruction_set(
 
 def test_a_model_learns_from_a_dict_of_arrays_and_predicts() -> None:
     model = Line()
-    held_out = {"x": POINTS[128:], "y": LABELS[128:]}
+    held_out: dict[str, Any] = {"x": POINTS[128:], "y": LABELS[128:]}
     result = fit(model, {"x": POINTS[:128], "y": LABELS[:128]}, "1", steps=60, validation=[held_out])
     assert result.losses[-1] < result.losses[0] / 2
     assert result.validations[-1][0] == 60
