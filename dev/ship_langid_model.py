@@ -34,7 +34,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     page = re.sub(r"(digest of the artifact \| `)[0-9a-f]{64}", rf"\g<1>{model.digest}", page)
     page = re.sub(r"\| size \| \d+ MB", f"| size | {size / 1e6:.0f} MB", page)
-    page = re.sub(r"--megabytes \d+ ", f"--megabytes {artifact.config['megabytes']} ", page)
+    page = re.sub(r"--megabytes \d+ ", f"--megabytes {artifact.config.get('megabytes', 15)} ", page)
     PAGE.write_text(page, encoding="utf-8")
     sys.stdout.write(f"{len(model.languages)} languages, {size / 1e6:.2f} MB, digest {model.digest}\n")
 

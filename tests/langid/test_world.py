@@ -87,7 +87,7 @@ def test_its_page_names_its_digest_and_command() -> None:
     page = (REPO / "docs" / "models.md").read_text(encoding="utf-8")
     artifact = open_artifact(default_folder())
     assert f"`{artifact.digest}`" in page
-    assert f"--megabytes {artifact.config['megabytes']} " in page
+    assert f"--megabytes {artifact.config.get('megabytes', 15)} " in page
 
 
 def test_its_page_names_the_corpus() -> None:
