@@ -56,9 +56,9 @@ def test_matrix_and_knn_write_artifacts(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["graph", "matrix", *files, "-o", str(tmp_path / "m")]) == 0
-    assert "1 pairs, 1 exact" in capsys.readouterr().err
+    assert "1 pair, 1 exact" in capsys.readouterr().err
     assert run(["graph", "knn", files[0], "--corpus", files[1], "-k", "1", "-o", str(tmp_path / "k")]) == 0
-    assert "1 queries, 1 certified" in capsys.readouterr().err
+    assert "1 query, 1 certified" in capsys.readouterr().err
     for name in ("m", "k"):
         assert run(["verify", str(tmp_path / name)]) == 0
 

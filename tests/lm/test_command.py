@@ -52,6 +52,7 @@ def test_a_sample_starts_with_its_prompt_and_is_the_same_for_the_same_seed(
 def test_an_unknown_character_of_a_prompt_is_named(samebits: Run, place: Path) -> None:
     ended = samebits("lm", "sample", place / "run", "--prompt", "The §")
     assert ended.code == 1
+    assert ended.out == "", "a prompt that is refused is not printed"
     assert "character '§' at position 4" in ended.err
     assert "hint: --unknown skip leaves such characters out" in ended.err
 

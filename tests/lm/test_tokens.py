@@ -145,7 +145,7 @@ def test_a_text_that_fills_no_window_is_refused_with_its_length(tmp_path: Path) 
 def test_a_text_that_teaches_nothing_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "poor.txt"
     path.write_text(content)
-    with pytest.raises(InputError, match="teach nothing"):
+    with pytest.raises(InputError, match="too short to train on"):
         open_source([str(path)])
 
 

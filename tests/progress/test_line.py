@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from samebits.core.observing import clock
-from samebits.core.observing.events import Event, Metric, ShardDone, StageStarted, Warned
+from samebits.core.observing.events import Event, Metric, ShardDone, StageDone, StageStarted, Warned
 from samebits.lockstep.logs.told import TrainingTold
 from samebits.lockstep.parent.events import FitStarted, StepDone
 from samebits.progress.line import LiveProgress, PlainProgress
@@ -74,3 +74,15 @@ def test_the_live_line_fits_the_window(columns: int, timer: Clock, monkeypatch: 
     assert max(map(len, drawn)) < columns
     assert "note: something to know" in drawn
     assert any("39/10000 steps" in line for line in drawn)
+
+
+def test_the_live_line_is_gone_when_its_stage_is_done(timer: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline prints a line for each stage: it must not begin behind the bar."""
+    screen = io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    progress = LiveProgress(verbose=False)
+    progress(StageStarted("count", 2, 100, "bytes"))
+    assert "0/2 shards" in screen.getvalue()
+    timer.now += 1.0
+    progress(StageDone("count", 1.0))
+    assert screen.getvalue().endswith("\r\x1b[2K")

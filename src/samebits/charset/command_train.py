@@ -38,7 +38,7 @@ def summarize(record: RunRecord) -> None:
     click.echo(f"{texts['read']:,} texts read = {parts}", err=True)
     click.echo(
         f"{about['trained']} {'pair' if about['trained'] == 1 else 'pairs'} trained, {len(about['failed'])} failed, "
-        f"{about['absent']} of languages not in the corpus",
+        f"{about['absent']} skipped: languages not in the corpus",
         err=True,
     )
 

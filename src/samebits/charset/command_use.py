@@ -162,7 +162,7 @@ def _convert(**values: Any) -> None:
     if values["output"] is None and not values["in_place"]:
         if len(files) != 1:
             hint = "name a folder with -o, or use --in-place"
-            raise ConfigError(f"{len(files)} files cannot go to one standard output", hint=hint)
+            raise ConfigError(f"{len(files)} files cannot all go to standard output", hint=hint)
         text, encoding = decoded(files[0].path, read_file(files[0].path), rules)
         click.echo(f"{files[0].path}: {encoding}", err=True)
         _print(text.removeprefix("\ufeff"))

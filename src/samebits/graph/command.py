@@ -11,6 +11,7 @@ import click
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
 from samebits.core.observing.record import RunRecord
+from samebits.core.observing.units import show_count
 from samebits.errors import ConfigError, InputError
 from samebits.graph.command_training import commands
 
@@ -22,7 +23,8 @@ def summarize_matrix(record: RunRecord) -> None:
     about = record.metrics
     share = 100 * about["exact"] / max(1, about["pairs"])
     click.echo(
-        f"{about['pairs']:,} pairs, {about['exact']:,} exact ({share:.1f} %), {about['expansions']:,} states looked at",
+        f"{show_count(about['pairs'], 'pair')}, {about['exact']:,} exact ({share:.1f} %), "
+        f"{show_count(about['expansions'], 'state')} searched",
         err=True,
     )
     if about.get("open"):
@@ -38,7 +40,7 @@ def summarize_knn(record: RunRecord) -> None:
     """Say how many answers are proven, and what the filter saved."""
     about = record.metrics
     click.echo(
-        f"{about['queries']:,} queries, {about['certified']:,} certified; {about['compared']:,} of "
+        f"{about['queries']:,} {'query' if about['queries'] == 1 else 'queries'}, {about['certified']:,} certified; {about['compared']:,} of "
         f"{about['queries'] * about['corpus']:,} pairs had to be compared",
         err=True,
     )

@@ -48,7 +48,8 @@ def summarize_cleaning(record: RunRecord) -> None:
     """Say how the rows add up."""
     counts = record.metrics
     parts = " + ".join(
-        f"{counts[name]:,} {name}" for name in ("kept", "label_mismatch", "low_confidence", "blank", "bad")
+        f"{counts[name]:,} {name.replace('_', ' ')}"
+        for name in ("kept", "label_mismatch", "low_confidence", "blank", "bad")
     )
     click.echo(f"{show_count(counts['read'], 'row')} = {parts}", err=True)
 

@@ -76,14 +76,14 @@ def _estimate(values: dict[str, Any]) -> None:
         return
     click.echo(f"parameters       {found.parameters:,}")
     click.echo(f"tokens           {found.train_tokens:,} to train on, {found.val_tokens:,} to validate")
-    click.echo(f"steps            {found.steps:,}, {found.epochs:.1f} times the training part")
+    click.echo(f"steps            {found.steps:,}, {found.epochs:.1f} passes over the training part")
     click.echo(
         f"memory           {show_size(found.shared_bytes)} shared, {show_size(found.worker_bytes)} per worker"
     )
     click.echo(
         f"arithmetic       {found.flops / 1e12:.2f} TFLOP; this core does {found.flops_per_second / 1e9:.0f} GFLOP/s"
     )
-    click.echo(f"time on one core {found.seconds_one_core:.0f} s, about")
+    click.echo(f"time on one core about {found.seconds_one_core:.0f} s")
 
 
 def _model_flag() -> SectionedOption:
@@ -128,9 +128,10 @@ def _sample(
         text = loaded.generate(prompt, tokens=tokens, unknown=unknown, **choices)
         click.echo(json.dumps({"prompt": prompt, "text": text, "model": loaded.digest}, ensure_ascii=False))
         return
-    click.echo(prompt, nl=False)
+    start = prompt  # printed with the first piece: a prompt that is refused is not printed
     for piece in loaded.stream(prompt, tokens=tokens, unknown=unknown, **choices):
-        click.echo(piece, nl=False)
+        click.echo(start + piece, nl=False)
+        start = ""
     click.echo()
 
 

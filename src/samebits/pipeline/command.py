@@ -123,9 +123,11 @@ def show_stage(result: StageResult) -> None:
 
 def _run(**values: Any) -> None:
     from samebits import pipeline
+    from samebits.pipeline.running import check
 
     recipe = _load(values)
     options = flags.build_options(values, None)
+    check(recipe, options)
     done: list[StageResult] = []
 
     def finished(result: StageResult) -> None:

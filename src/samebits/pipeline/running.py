@@ -29,7 +29,7 @@ from samebits.errors import ArtifactCorrupt, OutputExists, PlanMismatch
 from samebits.jobs import get_job
 from samebits.pipeline.recipe import PipelineRecipe, StageSpec, parse_recipe, with_settings
 
-__all__ = ["PipelineResult", "StageOutlook", "StageResult", "load", "outlook", "run"]
+__all__ = ["PipelineResult", "StageOutlook", "StageResult", "check", "load", "outlook", "run"]
 
 Why = Literal["unchanged", "new", "changed", "damaged", "unfinished", "waits"]
 
@@ -97,6 +97,18 @@ def outlook(recipe: PipelineRecipe) -> list[StageOutlook]:
     return found
 
 
+def check(recipe: PipelineRecipe, options: RunOptions) -> None:
+    """Find mistakes before any stage starts: one in the last stage is reported before hours of work on the first.
+
+    Raises:
+        ConfigError: The first mistake.
+    """
+    for spec in recipe.stages:
+        recipe.config_of(spec, get_job(spec.job).Config)
+        api.refuse_ranks("a pipeline", spec.job, options)
+    options.check_stages(stage for spec in recipe.stages for stage in get_job(spec.job).stages)
+
+
 def run(
     recipe: PipelineRecipe | str | Path,
     *,
@@ -117,10 +129,7 @@ def run(
     """
     recipe = recipe if isinstance(recipe, PipelineRecipe) else load(recipe)
     options = dataclasses.replace(options or RunOptions(), overwrite=True)
-    for spec in recipe.stages:  # a mistake in the last stage is reported before hours of work on the first
-        recipe.config_of(spec, get_job(spec.job).Config)
-        api.refuse_ranks("a pipeline", spec.job, options)
-    options.check_stages(stage for spec in recipe.stages for stage in get_job(spec.job).stages)
+    check(recipe, options)
     started = clock.seconds()
     results: list[StageResult] = []
     for number, spec in enumerate(recipe.stages, 1):

@@ -185,7 +185,9 @@ class LiveProgress:
         elif isinstance(event, ShardDone) and self._verbose:
             self._clear()
             _write(f"{_shard_line(event)}\n")
-        if isinstance(event, StageStarted) or clock.seconds() - self._last >= LIVE_SECONDS:
+        if isinstance(event, StageDone):
+            self._clear()  # others may print before the next stage starts
+        elif isinstance(event, StageStarted) or clock.seconds() - self._last >= LIVE_SECONDS:
             self._draw()
 
     def _draw(self) -> None:

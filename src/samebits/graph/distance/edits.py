@@ -43,8 +43,10 @@ class Edit:
             case "relabel":
                 return f"{self.kind} {place}: {self.old!r} -> {self.new!r}"
             case "delete":
-                return f"{self.kind} {place} ({self.old!r})"
-        return f"{self.kind} {place} ({self.new!r})"
+                label = self.old
+            case _:
+                label = self.new
+        return f"{self.kind} {place}" + ("" if label is None else f" ({label!r})")
 
 
 def edit_script(a: Graph, b: Graph, mapping: Sequence[int | None], costs: Costs) -> tuple[Edit, ...]:

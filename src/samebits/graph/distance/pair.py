@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from samebits.core.observing.units import show_count
 from samebits.errors import ConfigError
 from samebits.graph.data import Graph
 from samebits.graph.distance.compare import MOST_NODES, NO_LIMIT, compare_pairs
@@ -75,7 +76,7 @@ class Distance:
     def explain(self) -> str:
         """Say what is certain, and list the edits."""
         if self.exact:
-            head = f"distance {self.upper}, proven ({self.expansions:,} states looked at)"
+            head = f"distance {self.upper}, proven ({show_count(self.expansions, 'state')} searched)"
         elif max(len(self.a), len(self.b)) > MOST_NODES:
             head = f"distance between {self.lower} and {self.upper}: above {MOST_NODES} nodes only labels are counted"
         else:

@@ -121,7 +121,7 @@ def _open_text(inputs: Sequence[str], level: str, val_ratio: float, column: str)
     num_tokens = num_bytes if level == "byte" else len(text)
     if vocabulary.size < 2 or num_tokens < 2:
         raise InputError(
-            f"{num_tokens} tokens with {vocabulary.size} different ones teach nothing",
+            f"too short to train on: {num_tokens} tokens, {vocabulary.size} distinct",
             path=", ".join(corpus.names),
             hint="give a longer text",
         )
