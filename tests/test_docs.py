@@ -282,7 +282,11 @@ def test_the_file_map_names_every_room() -> None:
     package = REPO / "src" / "samebits"
     rooms = {f"{path.name}/" for path in package.iterdir() if (path / "__init__.py").exists()}
     files = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
-    listed = re.findall(r"^  ([\w.]+/?)\s", read("README.md").partition("src/samebits/\n")[2], re.MULTILINE)
+    listed = re.findall(
+        r"^  ([\w.]+/?)\s",
+        read("CONTRIBUTING.md").partition("src/samebits/\n")[2].partition("```")[0],
+        re.MULTILINE,
+    )
     assert (rooms | files) - set(listed) == set()
     assert [name for name in listed if not (package / name).exists()] == []
 
