@@ -27,3 +27,12 @@ def test_pages_have_fences_that_mkdocs_reads_and_the_pictures_they_show(repo: Pa
                 assert (target / name).parent.joinpath(picture).exists(), f"{name} shows {picture}"
                 pictures += 1
     assert pictures, "the guides have pictures"
+
+
+def test_every_page_is_in_the_navigation_once(repo: Path, tmp_path: Path) -> None:
+    gather(tmp_path / "pages")
+    pages = sorted(
+        page.relative_to(tmp_path / "pages").as_posix() for page in (tmp_path / "pages").rglob("*.md")
+    )
+    _, _, navigation = (repo / "mkdocs.yml").read_text().partition("\nnav:\n")
+    assert sorted(re.findall(r"[\w/.-]+\.md", navigation)) == pages
