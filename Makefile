@@ -64,7 +64,7 @@ site: $(VENV)/.stamp-run  ## the documentation as pages with search, in build/si
 	$(BIN)/python -m pip install --quiet '.[site]'
 	$(BIN)/python release/site_pages.py build/site-pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
-	@echo "open build/site/index.html"
+	@echo "open build/site/index.html; with search: python3 -m http.server -d build/site"
 
 dist:  ## source release and wheels (x86-64, aarch64 where its compiler is), each installed elsewhere and tested
 	release/dist.sh
