@@ -163,7 +163,7 @@ def _say_equal(rows: list[ParityRow], values: dict[str, Any]) -> None:
         runs = [{"cell": row.cell.label, "digest": row.digest, "seconds": row.seconds} for row in rows]
         click.echo(json.dumps({"equal": True, "digest": rows[0].digest, "runs": runs}))
     else:
-        click.echo(f"{len(rows)} runs, one digest: {rows[0].digest}")
+        click.echo(f"{len(rows)} runs, one digest\ndigest {rows[0].digest}")
 
 
 def _executors_of(job: str) -> str:
