@@ -31,7 +31,7 @@ def words_per_second(model: Path, dev: Path, rounds: int) -> float:
     for _ in range(rounds + 1):
         started = time.process_time()
         corpus = open_samples([str(dev)])
-        lines = [line for shard in corpus.shards() for line in task(shard, (corpus, loaded))["lines"]]
+        lines = [line for shard in corpus.shards() for line in task(shard, (corpus, loaded)).lines]
         seconds = time.process_time() - started
         words = sum(row.partition("\t")[0].isdecimal() for line in lines for row in line.split("\n"))
         found.append(words / seconds)

@@ -201,7 +201,7 @@ def test_a_parser_learns_a_generated_treebank_and_writes_conllu_back(tmp_path: P
     from samebits.graph.parser.predict import PredictSentences
 
     part = PredictSentences("conllu")(shard, (corpus, model))
-    assert "".join(part["lines"]) == text  # every head and relation is right, every other byte is kept
+    assert "".join(part.lines) == text  # every head and relation is right, every other byte is kept
 
 
 @pytest.mark.slow

@@ -23,7 +23,14 @@ from samebits.data.table import write_table
 from samebits.graph.config import GraphConfig
 from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.matrix import MatrixShard, PairGrid, cut_pairs, fold_matrix, make_grid
-from samebits.graph.distance.until_exact import OpenPairs, ProveShard, RunStage, count_open, prove_matrix
+from samebits.graph.distance.until_exact import (
+    OpenPairs,
+    ProvenPart,
+    ProveShard,
+    RunStage,
+    count_open,
+    prove_matrix,
+)
 from samebits.graph.formats.inputs import Loaded, load
 
 __all__ = ["JOB"]
@@ -96,7 +103,7 @@ def _stage(engine: Engine) -> RunStage:
 
     def run(
         task: ProveShard, shards: Sequence[Shard], state: OpenPairs
-    ) -> Iterator[tuple[Shard, dict[str, Any]]]:
+    ) -> Iterator[tuple[Shard, ProvenPart]]:
         engine.observer(Metric("pairs to prove", len(state.first)))
         return engine.map_ordered("open pairs", task, shards, state=state, unit="pairs")
 

@@ -104,12 +104,12 @@ def predict_files(
         names=corpus.names,
         workers=workers,
     ):
-        if part["bad"]:
-            line, reason = part["bad"][0]
+        if part.bad:
+            line, reason = part.bad[0]
             source = corpus.sources[shard.source]
             raise InputError(reason, path=source.origin, line=lines_before.get(shard.source, 0) + line + 1)
-        lines_before[shard.source] = lines_before.get(shard.source, 0) + part["num_lines"]
-        yield from zip(part["lines"], part["graphs"], strict=True)
+        lines_before[shard.source] = lines_before.get(shard.source, 0) + part.num_lines
+        yield from zip(part.lines, part.graphs, strict=True)
 
 
 def _format(inputs: Sequence[str]) -> str:

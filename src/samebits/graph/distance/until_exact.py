@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.matrix import PairGrid
 from samebits.graph.distance.pack import GraphSet
 
-__all__ = ["OpenPairs", "ProveShard", "RunStage", "count_open", "prove_matrix", "prove_pair"]
+__all__ = ["OpenPairs", "ProveShard", "ProvenPart", "RunStage", "count_open", "prove_matrix", "prove_pair"]
 
 # Work of one slice of a pair in the units of ``matrix.CELL_COST``: 0.01 s first, then 0.1 s, then a second each
 UNITS = (1_600_000, 16_000_000, 160_000_000)
 LEAST_STATES = 1024  # one state of 512 open nodes counts as 512
-RunStage = Callable[["ProveShard", Sequence[Shard], "OpenPairs"], Iterator[tuple[Shard, dict[str, Any]]]]
+RunStage = Callable[["ProveShard", Sequence[Shard], "OpenPairs"], Iterator[tuple[Shard, "ProvenPart"]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,26 @@ class OpenPairs:
     places: NDArray[np.int64]
 
 
+class ProvenPart(NamedTuple):
+    """Of each pair of a shard: bounds, states of all slices so far, and where the search stopped."""
+
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    expansions: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class ProveShard:
     """The task: one slice more for each pair of a shard."""
 
+    part_type: ClassVar = ProvenPart
     scaled: Scaled
     limit: int
     units: int
 
-    def __call__(self, shard: Shard, state: OpenPairs, /) -> dict[str, Any]:
-        """Return bounds, states of all slices so far, and places."""
+    def __call__(self, shard: Shard, state: OpenPairs, /) -> ProvenPart:
+        """Search on, and return the bounds."""
         found = [
             _slice(
                 state.graphs,
@@ -59,12 +69,12 @@ class ProveShard:
             )
             for k in range(shard.start, shard.stop)
         ]
-        return {
-            "lower": np.concatenate([one.lower for one in found]),
-            "upper": np.concatenate([one.upper for one in found]),
-            "expansions": np.concatenate([one.expansions for one in found]),
-            "places": np.concatenate([one.places for one in found]),
-        }
+        return ProvenPart(
+            np.concatenate([one.lower for one in found]),
+            np.concatenate([one.upper for one in found]),
+            np.concatenate([one.expansions for one in found]),
+            np.concatenate([one.places for one in found]),
+        )
 
 
 def prove_matrix(
@@ -98,11 +108,11 @@ def prove_matrix(
             ProveShard(scaled, limit, units), shards, OpenPairs(graphs, rows, second, places)
         ):
             here = slice(shard.start, shard.stop)
-            for name in ("lower", "upper", "expansions"):
-                found[name][rows[here], columns[here]] = part[name]
+            for name, values in zip(("lower", "upper", "expansions"), part[:3], strict=True):
+                found[name][rows[here], columns[here]] = values
                 if grid.mirrored:
-                    found[name][columns[here], rows[here]] = part[name]
-            places[here] = part["places"]
+                    found[name][columns[here], rows[here]] = values
+            places[here] = part.places
         left = places[:, 0] > 0
         rows, columns, second, places = rows[left], columns[left], second[left], places[left]
         rounds, index = rounds + 1, index + len(shards)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -19,9 +19,18 @@ from samebits.graph.parser.plain_text import as_conllu, sentences_of
 from samebits.graph.parser.samples import MOST_POSITIONS, Sample, parse_line, read_part
 from samebits.graph.parser.trained_model import GraphModel, GraphPrediction
 
-__all__ = ["PredictSentences", "describe"]
+__all__ = ["PredictSentences", "PredictedPart", "describe"]
 
 NOTHING = Anchored((), (), (), ())
+
+
+class PredictedPart(NamedTuple):
+    """What one shard gives: lines to print, graphs for drawings, and rows that could not be read (line, reason)."""
+
+    lines: list[str]
+    graphs: list[Any]
+    bad: list[list[Any]]
+    num_lines: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +42,11 @@ class PredictSentences:
         decode: Name of the decoder.
     """
 
+    part_type: ClassVar = PredictedPart
     format: str
     decode: str = "auto"
 
-    def __call__(self, shard: Shard, state: tuple[Corpus, GraphModel], /) -> dict[str, Any]:
+    def __call__(self, shard: Shard, state: tuple[Corpus, GraphModel], /) -> PredictedPart:
         """Return the lines to print, and the graphs for drawings."""
         corpus, model = state
         if self.format == "conllu":
@@ -44,14 +54,14 @@ class PredictSentences:
         samples, bad, num_lines = self.texts(corpus, shard)
         if model.lexicon.kind == "word":
             lines, graphs = self.plain_text(samples, model)
-            return {"lines": lines, "graphs": graphs, "bad": bad, "num_lines": num_lines}
+            return PredictedPart(lines, graphs, bad, num_lines)
         found = model.predict(samples, decode=self.decode)
         lines = [
             msgspec.json.encode(describe(s, p, model)).decode() + "\n"
             for s, p in zip(samples, found, strict=True)
         ]
         graphs = [as_json(prediction.graph) for prediction in found]
-        return {"lines": lines, "graphs": graphs, "bad": bad, "num_lines": num_lines}
+        return PredictedPart(lines, graphs, bad, num_lines)
 
     def texts(self, corpus: Corpus, shard: Shard) -> tuple[list[Sample], list[Any], int]:
         """Read texts; blank lines are no texts."""
@@ -78,7 +88,7 @@ class PredictSentences:
         lines = [as_conllu(words, p.graph, p.tags) for words, p in zip(cut, found, strict=True)]
         return lines, [as_json(prediction.graph) for prediction in found]
 
-    def sentences(self, text: str, model: GraphModel) -> dict[str, Any]:
+    def sentences(self, text: str, model: GraphModel) -> PredictedPart:
         """Replace HEAD and DEPREL; every other byte stays."""
         errors: list[ConlluError] = []
         sentences = list(read_sentences(text, on_error=errors))
@@ -88,12 +98,9 @@ class PredictSentences:
             with_graph(sentence, prediction.graph) if len(prediction.graph.at) else "".join(sentence.raw)
             for sentence, prediction in zip(sentences, found, strict=True)
         ]
-        return {
-            "lines": lines,
-            "graphs": [as_json(prediction.graph) for prediction in found],
-            "bad": [[error.line, str(error)] for error in errors],
-            "num_lines": text.count("\n"),
-        }
+        graphs = [as_json(prediction.graph) for prediction in found]
+        bad = [[error.line, str(error)] for error in errors]
+        return PredictedPart(lines, graphs, bad, text.count("\n"))
 
 
 def describe(sample: Sample, prediction: GraphPrediction, model: GraphModel) -> dict[str, Any]:
