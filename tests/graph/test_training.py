@@ -223,3 +223,14 @@ def test_the_expected_distance_alone_teaches_to_predict_nothing(math: Path, tmp_
     train(math, tmp_path / "model", "1", steps=60, loss="ged")
     model = GraphModel.load(tmp_path / "model")
     assert all(not prediction.graph.at for prediction in model.predict(samples(math)))
+
+
+def test_threads_that_share_a_model_do_not_share_its_working_memory(math: Path, trained: Path) -> None:
+    """A model predicts in several threads at once, each with memory of its own."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    model, texts = GraphModel.load(trained), samples(math)
+    pieces = [texts[start : start + 24] for start in range(0, len(texts), 24)]
+    alone = [model.predict(piece) for piece in pieces]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(model.predict, pieces * 4)) == alone * 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,9 +89,17 @@ class GraphModel:
         return cls(params, lexicon, settings)
 
     @cached_property
+    def _of_thread(self) -> threading.local:
+        return threading.local()
+
+    @property
     def network(self) -> Network:
-        """What runs the model."""
-        return Network(self.params)
+        """What runs the model in this thread; threads do not share its working memory."""
+        held = self._of_thread
+        if not hasattr(held, "network"):
+            held.network = Network(self.params)
+        network: Network = held.network
+        return network
 
     @cached_property
     def parser(self) -> Parser:
@@ -99,7 +108,7 @@ class GraphModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the working memory behind: every process makes its own."""
-        return {name: value for name, value in self.__dict__.items() if name != "network"}
+        return {name: value for name, value in self.__dict__.items() if name != "_of_thread"}
 
     def decoder(self, asked: str = "auto") -> Decoder:
         """Return the decoder to use.
