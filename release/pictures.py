@@ -30,8 +30,8 @@ SHOWN = {
     "model": ("a model", "lm"),
 }
 SESSION = [
-    "samebits lm train book.txt -o one -w 2 --preset tiny --steps 50",
-    "SAMEBITS_ISA=scalar samebits lm train book.txt -o two -w 1 --preset tiny --steps 50",
+    "samebits lm train book.txt -o one -w 2 --preset tiny -s 50",
+    "SAMEBITS_ISA=avx2 samebits lm train book.txt -o two -w 1 --preset tiny -s 50",
     "samebits verify one --against two",
     "samebits langid predict lines.txt",
 ]
@@ -170,7 +170,7 @@ def report(folder: Path) -> None:
     """Run the demo and keep the top of its page."""
     from tests.serve.browser import opened
 
-    _samebits(folder, "demo", "--quick", "-o", "demo", "--no-progress")
+    _samebits(folder, "demo", "-o", "demo", "--no-progress")
     with opened() as browser:
         tab = browser.new_page(viewport={"width": 960, "height": 720}, color_scheme="light")
         tab.goto((folder / "demo" / "report.html").as_uri())

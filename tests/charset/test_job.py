@@ -136,7 +136,7 @@ def test_a_language_that_has_no_pair_is_named(tmp_path: Path) -> None:
     told: list[Event] = []
     config = CharsetConfig(inputs=(str(tmp_path / "corpus"),))
     samebits.run("charset", config, output=tmp_path / "out", observer=told.append)
-    assert Warned("text of these languages has no pair and is left out: hi") in told
+    assert Warned("skipped hi: no encoding pair for this language") in told
 
 
 def test_a_pair_that_keeps_too_few_letters_is_refused(corpus: Path, tmp_path: Path) -> None:

@@ -104,7 +104,8 @@ class CharsetJob:
         slices, pairs = plan.inputs
         if left_out := _left_out(slices, pairs):
             names = ", ".join(left_out)
-            engine.observer(Warned(f"text of these languages has no pair and is left out: {names}"))
+            plural = "this language" if len(left_out) == 1 else "these languages"
+            engine.observer(Warned(f"skipped {names}: no encoding pair for {plural}"))
         inputs = Inputs(slices, self._quotas(plan, config, engine))
         sums = Sums()
         fold = CharsetFold(config.recipe, pairs, config.html_samples)

@@ -1,4 +1,4 @@
-"""Five really different ways to compute the same stages: other executors, other numbers of workers, another hash seed."""
+"""Five really different ways to compute the same stages: other executors, other numbers of workers, a different hash seed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WAYS = (
     Way("2 threads", "threads", 2, "0"),
     Way("3 threads", "threads", 3, "1"),
     Way("2 processes", "processes", 2, "2"),
-    Way("another hash seed", "threads", 2, "12345"),
+    Way("a different hash seed", "threads", 2, "12345"),
 )
 
 
