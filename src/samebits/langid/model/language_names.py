@@ -99,7 +99,8 @@ def allowed_languages(names: Iterable[str], known: Sequence[str]) -> list[str]:
     for name in names:
         labels = _labels(name.strip(), known)
         if not labels:
-            choices = [*known, *(macro for macro, of in MACROLANGUAGES.items() if set(of) & set(known))]
+            macros = {macro for macro, of in MACROLANGUAGES.items() if set(of) & set(known)}
+            choices = sorted({*known, *macros})
             raise ConfigError(f"the model has no language {name!r}", hint=did_you_mean(name, choices))
         found.update(labels)
     return [name for name in known if name in found]
