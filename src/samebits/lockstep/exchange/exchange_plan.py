@@ -1,4 +1,4 @@
-"""Who needs which elements of whose arrays at a meeting between ranks. Numbers only; ``cluster`` carries them.
+"""Who needs which elements of whose arrays at a meeting between ranks. Numbers only; ``ranks`` carries them.
 
 Each rank holds all arrays and computes a part of them. Nothing is added up on the way: a gradient travels as the roots of the
 largest subtrees inside its rank, and the owner of a slice finishes the tree in the one order there is. So the number of ranks
