@@ -37,14 +37,14 @@ def columns(*, quick: bool) -> list[dict[str, Any]]:
     """Return the settings of every column."""
     choices = itertools.product(("classic", "modern"), ("adamw", "muon"), (0.0, 0.1))
     found = [
-        {"model": model, "optimizer": optimizer, "dropout": dropout} for model, optimizer, dropout in choices
+        {"kind": kind, "optimizer": optimizer, "dropout": dropout} for kind, optimizer, dropout in choices
     ]
     return [found[0], found[-1]] if quick else found
 
 
 def label(column: dict[str, Any]) -> str:
     """Name a column."""
-    return f"{column['model']} {column['optimizer']} dropout {column['dropout']}"
+    return f"{column['kind']} {column['optimizer']} dropout {column['dropout']}"
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def ours(place: Path, wheel: Path, data: Path, steps: int) -> dict[str, float]:
     """Install the wheel, train, and return figures."""
     python, found = install(place / "ours", [str(wheel)])
     started = time.monotonic()
-    flags = ["--model", "classic", "--steps", str(steps), "--validate-every", "0", "--no-progress", "--quiet"]
+    flags = ["--kind", "classic", "--steps", str(steps), "--validate-every", "0", "--no-progress", "--quiet"]
     run(
         [str(python), "-m", "samebits", "lm", "train", str(data), "-o", str(place / "run"), *flags], cwd=place
     )

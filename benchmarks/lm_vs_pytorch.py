@@ -42,7 +42,7 @@ TWO_RUNS = "two of lockstep 1"
 TOKENS = 32 * 64
 WARM_UP = 3  # steps of a run of ours that do not count: first touch of memory
 SIZES = {"layers": 4, "heads": 8, "width": 128, "block": 64, "batch": 32}  # those of the peer
-CLASSIC = {"model": "classic", "tensorboard": False, **SIZES}
+CLASSIC = {"kind": "classic", "tensorboard": False, **SIZES}
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
 LARGE = {"layers": 6, "heads": 6, "width": 384, "block": 256, "batch": 16, "vocab_size": 8192}
 TARGETS = {"lr1e3": 1.94, "lr4e3": 1.75}
@@ -93,7 +93,7 @@ def measure_speed(
         peer.close()
     say(f"speed: memory, and the preset with Muon, {steps} steps each")
     held = ours(data, 2, settings, memory=True)
-    preset = ours(data, 2, {**settings, "model": "modern", "optimizer": "muon"})["steps"][WARM_UP:]
+    preset = ours(data, 2, {**settings, "kind": "modern", "optimizer": "muon"})["steps"][WARM_UP:]
     muon = statistics.median(step["update"] / step["seconds"] for step in preset)
     ratios, details = _speed_figures(rates, runs, updates)
     apart = {

@@ -262,6 +262,9 @@ def test_a_flag_of_0_1_is_answered_with_its_new_name(samebits: Run, tmp_path: Pa
     ended = samebits("lm", "train", "x.txt", "-o", tmp_path / "out", "--dim", "32")
     assert ended.code == 2
     assert "hint: it is called --width now" in ended.err
+    ended = samebits("lm", "train", "x.txt", "-o", tmp_path / "out", "--model", "classic")
+    assert ended.code == 2
+    assert "hint: it is called --kind now" in ended.err
 
 
 @pytest.mark.parametrize("job", ["lm", "graph"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,3 +83,11 @@ def test_a_converted_file_reaches_a_pipe_byte_for_byte_and_a_terminal_in_lines(t
     assert piped.stdout == (tmp_path / "a.txt").read_bytes()
     shown = on_terminal(arguments, tmp_path)
     assert b"one \\x1b]0;owned\\x07\r\ntwo\r\n" in shown
+
+
+def test_the_columns_of_a_table_stand_in_line_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("text,lang\nguten Morgen zusammen,de\ngood morning to you all,en\n")
+    lines = on_terminal(["langid", "eval", "rows.csv"], tmp_path).decode().split("\r\n")
+    starts = {re.match(r".+?  +", line).end() for line in lines if line}
+    assert len(lines) > 6
+    assert len(starts) == 1

@@ -204,3 +204,21 @@ def test_a_warning_says_when_most_of_the_text_is_no_letters(samebits: Run, tmp_p
     assert "of the text is letters" in samebits("langid", "train", rows, "-o", tmp_path / "m").err
     rows.write_text("".join(json.dumps({"text": "plain words here", "lang": lang}) + "\n" for lang in "ab"))
     assert "of the text is letters" not in samebits("langid", "train", rows, "-o", tmp_path / "n").err
+
+
+def test_an_unknown_language_is_answered_with_the_nearest_and_not_with_all(rows: Path, samebits: Run) -> None:
+    ended = samebits("langid", "predict", rows, "--languages", "german")
+    assert ended.code == 2
+    assert ended.err == (
+        "error: the model has no language 'german'\n"
+        "hint: did you mean de (German)? 'samebits langid languages' lists all of them\n"
+    )
+
+
+def test_languages_lists_every_label_with_its_english_name(model: Path, samebits: Run) -> None:
+    lines = samebits("langid", "languages").out.splitlines()
+    assert "de\tGerman" in lines
+    assert all(line.split("\t")[1] for line in lines)
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    assert all("{1} (`{0}`)".format(*line.split("\t")) in " ".join(page.split()) for line in lines[:-1])
+    assert samebits("langid", "languages", "-m", model, "--json").out == '{"de": "German", "en": "English"}\n'

@@ -25,8 +25,8 @@ SIZES: dict[str, Any] = {
 }
 LOGS: dict[str, Any] = {"validate_every": 10, "sample_tokens": 20, "tensorboard": False}
 COLUMNS: dict[str, dict[str, Any]] = {
-    "classic adamw": {"model": "classic", "dropout": 0.1},
-    "modern muon": {"model": "modern"},
+    "classic adamw": {"kind": "classic", "dropout": 0.1},
+    "modern muon": {"kind": "modern"},
     "llama muon": {"activation": "swiglu", "qk_norm": "off", "ngrams": 1, "dropout": 0.1},
 }
 # sha256 of the state, and the last validation loss. A change here changes every user's weights:

@@ -192,7 +192,7 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
         1000,
     )
     assert arch.num_parameters == 803_072 + (65**2 + 2 * 8192) * 128  # and rows by 2, 3 and 4 tokens
-    assert resolve(LmConfig(model="classic"), 65).arch.num_parameters == 804_096
+    assert resolve(LmConfig(kind="classic"), 65).arch.num_parameters == 804_096
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_training_does_not_import_torch(scene: tuple[Path, Path, RunRecord], tmp
 def test_the_classic_block_with_adamw_has_the_same_state_for_one_and_two_workers(
     scene: tuple[Path, Path, RunRecord], tmp_path: Path
 ) -> None:
-    found = [train(scene[0], tmp_path / str(workers), workers=workers, model="classic") for workers in (1, 2)]
+    found = [train(scene[0], tmp_path / str(workers), workers=workers, kind="classic") for workers in (1, 2)]
     assert found[0].metrics["state_digest"] == found[1].metrics["state_digest"]
     assert found[0].artifact_digest != scene[2].artifact_digest
 

@@ -2,16 +2,19 @@ r"""What reaches a terminal: control characters from texts, labels and file name
 
 A terminal takes ``ESC ]0;`` in a text as an order to rename its window, and worse. So on a terminal, and only there,
 every control character but the line feed and the tab is written as ``\\x1b``. What goes into a pipe or a file stays as
-it is: it is data. The sequence that the progress line begins with, to be drawn over itself, is our own and passes.
+it is: it is data, and tables are separated by tabs there. The sequence that the progress line begins with, to be drawn over itself, is our own and passes.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-__all__ = ["VisibleControls", "guard_terminals", "visible"]
+import click
+
+__all__ = ["VisibleControls", "echo_rows", "guard_terminals", "visible"]
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 REDRAW = ("\r\x1b[2K", "\r\x1b[K")
@@ -56,3 +59,18 @@ def guard_terminals() -> None:
         sys.stdout = VisibleControls(sys.stdout, redraws=False)
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr = VisibleControls(sys.stderr, redraws=True)
+
+
+def echo_rows(rows: Iterable[Sequence[str]]) -> None:
+    """Print a table: columns in line on a terminal, separated by tabs in a pipe or a file."""
+    if not (sys.stdout is not None and sys.stdout.isatty()):
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    table = [list(row) for row in rows]
+    widths: dict[int, int] = {}
+    for row in table:
+        for at, cell in enumerate(row):
+            widths[at] = max(widths.get(at, 0), len(cell))
+    for row in table:
+        click.echo("  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip())

@@ -8,7 +8,7 @@ from samebits.errors import did_you_mean
 
 __all__ = ["RENAMED", "meant"]
 
-RENAMED = {"dim": "width", "grad_shards": "shards"}
+RENAMED = {"dim": "width", "grad_shards": "shards", "model": "kind"}
 
 
 def meant(name: str, known: Collection[str]) -> str:

@@ -168,9 +168,10 @@ def commands() -> list[click.Command]:
         job_command(
             "graph_train",
             name="train",
-            text="Train a model that turns text into graphs, on JSON lines with text and graph or on CoNLL-U. The number of "
-            "workers never changes a weight.",
+            text="Train a model that turns text into graphs: on a folder that graph generate made, on JSON lines with text and "
+            "graph, or on CoNLL-U. The number of workers never changes a weight.",
             example="""
+            samebits graph generate --level 2 -n 50000 -o math
             samebits graph train math -o model
             samebits graph train train.conllu --valid dev.conllu -o parser
             """,

@@ -1,4 +1,4 @@
-"""samebits langid: train, predict, spans, clean, eval, merge, overlap, export, import."""
+"""samebits langid: train, predict, spans, clean, eval, merge and import; the rest is in ``command_look``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ import click
 from samebits.cli import flags
 from samebits.cli.job_command import job_command
 from samebits.cli.sections import OTHER, PRINT, WHAT, SectionedCommand, SectionedGroup, SectionedOption
+from samebits.cli.terminal import echo_rows
 from samebits.core.observing.record import RunRecord
 from samebits.core.observing.units import show_count
 from samebits.errors import ConfigError
+from samebits.langid.command_look import (
+    export_command,
+    languages_command,
+    load_model,
+    model_flag,
+    overlap_command,
+)
 
 __all__ = ["group"]
 
@@ -61,23 +69,12 @@ def summarize_model(record: RunRecord) -> None:
     click.echo(f"{about['mode']} model: {size}", err=True)
 
 
-def _model_flag(*, required: bool) -> click.Parameter:
-    text = "folder of the model" + ("" if required else " [the package's own, about 200 languages]")
-    return SectionedOption(["-m", "--model"], required=required, metavar="DIR", section=WHAT, help=text)
-
-
-def _load(model: str | None) -> Any:
-    from samebits import langid
-
-    return langid.LangidModel.load(model) if model else langid.load_default()
-
-
 def _predict(model: str | None, **values: Any) -> None:
     """Print one line per input row, in order, or write the table back with a language per row."""
     from samebits.langid import predict_files
-    from samebits.langid.explained import explained
+    from samebits.langid.model.explained import explained
 
-    loaded = _load(model)
+    loaded = load_model(model)
     languages = _names(values["languages"])
     if values["output"]:
         _predict_table(loaded, languages, values)
@@ -130,7 +127,7 @@ def _spans(model: str | None, inputs: tuple[str, ...], **values: Any) -> None:
     """Print the spans of each row: start, stop, language and text, or one JSON object per row."""
     from samebits.langid import iter_texts
 
-    loaded = _load(model)
+    loaded = load_model(model)
     languages = _names(values["languages"]) or None
     texts = iter_texts(inputs or ("-",), input_format=values["input_format"], column=values["text_column"])
     for text in texts:
@@ -148,7 +145,7 @@ def _eval(model: str | None, **values: Any) -> None:
     from samebits.langid import evaluate_files
 
     report = evaluate_files(
-        _load(model),
+        load_model(model),
         values["inputs"],
         input_format=values["input_format"],
         text_column=values["text_column"],
@@ -158,42 +155,16 @@ def _eval(model: str | None, **values: Any) -> None:
     if values["as_json"]:
         click.echo(json.dumps(report, ensure_ascii=False))
         return
+    rows: list[tuple[str, ...]] = []
     for name in ("rows", "accuracy", "precision", "recall", "f1", "no_prediction"):
         value = report[name]
-        click.echo(f"{name}\t{value:.4f}" if isinstance(value, float) else f"{name}\t{value}")
-    for bucket in (length for length in report["by_length"] if length["rows"]):
-        click.echo(
-            f"{bucket['characters']} characters\t{bucket['accuracy']:.4f}\t{show_count(bucket['rows'], 'row')}"
-        )
+        rows.append((name, f"{value:.4f}" if isinstance(value, float) else str(value)))
+    for length in (length for length in report["by_length"] if length["rows"]):
+        accuracy, number = f"{length['accuracy']:.4f}", show_count(length["rows"], "row")
+        rows.append((f"{length['characters']} characters", accuracy, number))
     worst = sorted(report["confusion_pairs"], key=lambda pair: (-pair["score"], pair["langs"]))[:10]
-    for pair in worst:
-        click.echo(f"{pair['langs'][0]} {pair['langs'][1]}\t{pair['score']:.4f}")
-
-
-def _overlap(model: str | None, metric: str, as_json: bool) -> None:
-    """Print the matrix as tab-separated values."""
-    from samebits.langid.model.words import WordTable, overlap
-
-    table = WordTable.of(_load(model).files)
-    matrix = overlap(table, metric)
-    if as_json:
-        click.echo(json.dumps({"languages": table.languages, "metric": metric, "matrix": matrix}))
-        return
-    click.echo("\t".join(["", *table.languages]))
-    for name, row in zip(table.languages, matrix, strict=True):
-        click.echo("\t".join([name, *(f"{value:.4f}" for value in row)]))
-
-
-def _export(model: str | None, export_format: str) -> None:
-    """Print the model's words in another tool's form."""
-    from samebits.langid.model.words import WordTable, as_label_lines, as_lines, as_vocabulous
-
-    table = WordTable.of(_load(model).files)
-    if export_format == "vocabulous":
-        click.echo(as_vocabulous(table).decode())
-        return
-    for line in as_lines(table) if export_format == "tsv" else as_label_lines(table):
-        click.echo(line)
+    rows += [(" ".join(pair["langs"]), f"{pair['score']:.4f}") for pair in worst]
+    echo_rows(rows)
 
 
 def _reading_flags(*, labels: bool) -> list[click.Parameter]:
@@ -243,7 +214,7 @@ def _predict_command() -> click.Command:
         callback=_predict,
         params=[
             flags.input_argument(required=False),
-            _model_flag(required=False),
+            model_flag(required=False),
             SectionedOption(["--top"], default=1, metavar="N", section=PRINT, help="languages to show [1]"),
             SectionedOption(
                 ["--explain"], is_flag=True, section=PRINT, help="words and n-grams that decided, as JSON"
@@ -279,7 +250,7 @@ def _spans_command() -> click.Command:
         callback=_spans,
         params=[
             flags.input_argument(required=False),
-            _model_flag(required=False),
+            model_flag(required=False),
             _languages_flag(),
             *_reading_flags(labels=False),
         ],
@@ -302,7 +273,7 @@ def _eval_command() -> click.Command:
     return SectionedCommand(
         "eval",
         callback=_eval,
-        params=[flags.input_argument(), _model_flag(required=False), *_reading_flags(labels=True)],
+        params=[flags.input_argument(), model_flag(required=False), *_reading_flags(labels=True)],
         help="Measure a model on labelled rows: accuracy, macro precision, recall and F1, by length, worst pairs.",
         example="samebits langid eval test.jsonl -m model",
     )
@@ -315,45 +286,6 @@ def _merge_command() -> click.Command:
         text="Add up the counts of models of one mode. A merged backoff model is not refined.",
         example="samebits langid merge model-a model-b -o model",
         summarize=summarize_model,
-    )
-
-
-def _overlap_command() -> click.Command:
-    return SectionedCommand(
-        "overlap",
-        callback=_overlap,
-        params=[
-            _model_flag(required=False),
-            SectionedOption(
-                ["--metric"],
-                type=click.Choice(["cosine", "jaccard"]),
-                default="cosine",
-                section=WHAT,
-                help="cosine of word frequencies, or share of common words [cosine]",
-            ),
-            SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print JSON"),
-        ],
-        help="Print how alike the languages of a model are.",
-        example="samebits langid overlap -m model --metric jaccard",
-    )
-
-
-def _export_command() -> click.Command:
-    return SectionedCommand(
-        "export",
-        callback=_export,
-        params=[
-            _model_flag(required=False),
-            SectionedOption(
-                ["--format", "export_format"],
-                type=click.Choice(["vocabulous", "labels", "tsv"]),
-                default="vocabulous",
-                section=WHAT,
-                help="vocabulous JSON; __label__xx lines for fastText; word, language and count per line [vocabulous]",
-            ),
-        ],
-        help="Print a model's words for another tool.",
-        example="samebits langid export -m model > vocabulous.json",
     )
 
 
@@ -374,8 +306,9 @@ _COMMANDS: dict[str, Callable[[], click.Command]] = {
     "clean": _clean_command,
     "eval": _eval_command,
     "merge": _merge_command,
-    "overlap": _overlap_command,
-    "export": _export_command,
+    "languages": languages_command,
+    "overlap": overlap_command,
+    "export": export_command,
     "import": _import_command,
 }
 

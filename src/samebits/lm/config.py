@@ -67,8 +67,8 @@ class LmConfig:
     heads: int | None = option(None, help="attention heads", metavar="N")
     width: int | None = option(None, help="width of the model", metavar="N", saved_as="dim")
     block: int | None = option(None, help="length of the context in tokens", metavar="N")
-    model: Literal["modern", "classic"] = option(
-        "modern", help="block: what learns fastest, or that of GPT-2"
+    kind: Literal["modern", "classic"] = option(
+        "modern", help="kind of block: what learns fastest, or that of GPT-2", saved_as="model"
     )
     norm: Literal["auto", "rms", "layer"] = option("auto", help="norm of the block")
     positions: Literal["auto", "rope", "learned"] = option("auto", help="how positions are told")

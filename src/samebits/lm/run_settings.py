@@ -95,7 +95,7 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
             f"a width of {width} cannot be cut into {heads} heads of an even width",
             hint=f"use --width {-(-width // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or other --heads",
         )
-    choices: dict[str, Any] = dict(BLOCKS[config.model])
+    choices: dict[str, Any] = dict(BLOCKS[config.kind])
     for name in ("norm", "positions", "activation"):
         if getattr(config, name) != "auto":
             choices[name] = getattr(config, name)
@@ -106,7 +106,7 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
         if config.qk_norm == "on":
             raise ConfigError("--qk-norm needs --positions rope", hint="leave one of them out")
         choices["qk_norm"] = False
-    ngrams = (NGRAMS if config.model == "modern" else 1) if config.ngrams is None else config.ngrams
+    ngrams = (NGRAMS if config.kind == "modern" else 1) if config.ngrams is None else config.ngrams
     choices |= {"ngrams": ngrams, "ngram_rows": config.ngram_rows if ngrams > 1 else 0}
     return Architecture(
         vocab=vocab,
@@ -119,7 +119,7 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
 
 
 def _fit(config: LmConfig, arch: Architecture, steps: int) -> FitConfig:
-    modern = config.model == "modern"
+    modern = config.kind == "modern"
     optimizer = ("muon" if modern else "adamw") if config.optimizer == "auto" else config.optimizer
     schedule = ("trapezoid" if modern else "cosine") if config.schedule == "auto" else config.schedule
     lr = ADAMW_LR[optimizer] * sqrt(BASE_DIM / arch.dim) if config.lr is None else config.lr
@@ -134,7 +134,7 @@ def _fit(config: LmConfig, arch: Architecture, steps: int) -> FitConfig:
         muon_lr=config.muon_lr,
         muon_iterations=config.muon_iterations,
         schedule=schedule,
-        warmup=min(WARMUP[config.model], steps) if config.warmup is None else config.warmup,
+        warmup=min(WARMUP[config.kind], steps) if config.warmup is None else config.warmup,
         cooldown=config.cooldown,
         floor=0.1 if schedule == "cosine" else 0.0,
         validate_every=max(1, steps // 10) if config.validate_every is None else config.validate_every,

@@ -45,6 +45,9 @@ MACROLANGUAGES: dict[str, tuple[str, ...]] = {
     "mo": ("ro",),
 }
 _ALIASES = {"kur": "ku", "nor": "no"}
+# ISO 639-2 has two codes for some languages; these are the ones that libraries use.
+_LIBRARY = "alb sq arm hy baq eu bur my chi zho cze cs dut nl fre fr geo ka ger de gre el ice is mac mk mao mi may ms per fa rum ro slo sk tib bo wel cy"
+_ALIASES |= dict(zip(_LIBRARY.split()[::2], _LIBRARY.split()[1::2], strict=True))
 # Of these pairs one is written in simplified, the other in traditional Chinese.
 _SIMPLE = "们这国说时会来个为发东车门问间见现长样实学当动过还进对无书业产经电话让认识请谁听红绿万与乐从开关头种总题师应两几机边里后么"
 _FULL = "們這國說時會來個為發東車門問間見現長樣實學當動過還進對無書業產經電話讓認識請誰聽紅綠萬與樂從開關頭種總題師應兩幾機邊裡後麼"
@@ -62,6 +65,7 @@ Latn FB1D Hebr FB50 Arab FE30 Zyyy FE70 Arab FF00 Latn 10000 Zyyy 20000 Hani
 _RANGES = _SCRIPTS.split()
 _STARTS = [int(start, 16) for start in _RANGES[::2]]
 _LOOKED_AT = 200  # characters
+FEW = 20  # labels that a message lists in full
 
 
 def script_of(text: str) -> str:
@@ -92,18 +96,28 @@ def allowed_languages(names: Iterable[str], known: Sequence[str]) -> list[str]:
     Raises:
         ConfigError: for a name that stands for none of them.
 
-    >>> allowed_languages(["deu", "hbs", "zh-Hant"], ["bs", "de", "fr", "hr", "zh"])
-    ['bs', 'de', 'hr', 'zh']
+    >>> allowed_languages(["deu", "fre", "hbs", "zh-Hant"], ["bs", "de", "fr", "hr", "zh"])
+    ['bs', 'de', 'fr', 'hr', 'zh']
     """
     found: set[str] = set()
     for name in names:
         labels = _labels(name.strip(), known)
         if not labels:
-            macros = {macro for macro, of in MACROLANGUAGES.items() if set(of) & set(known)}
-            choices = sorted({*known, *macros})
-            raise ConfigError(f"the model has no language {name!r}", hint=did_you_mean(name, choices))
+            raise ConfigError(f"the model has no language {name!r}", hint=_meant(name, known))
         found.update(labels)
     return [name for name in known if name in found]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """Say which labels were probably meant, and how to see all of them where they are many."""
+    from samebits.langid.model.titles import TITLES, nearest  # only for mistakes
+
+    if len(known) <= FEW:
+        return did_you_mean(name, known)
+    macros = {macro for macro, of in MACROLANGUAGES.items() if set(of) & set(known)}
+    close = [f"{one} ({TITLES[one]})" if one in TITLES else one for one in nearest(name, {*known, *macros})]
+    listed = "'samebits langid languages' lists all of them"
+    return f"did you mean {' or '.join(close)}? {listed}" if close else listed
 
 
 def _labels(name: str, known: Sequence[str]) -> list[str]:

@@ -69,7 +69,7 @@ def _refuse(arch: Architecture, name: str, wanted: dict[str, Any]) -> None:
         raise ConfigError(
             f"{name} cannot say what this model is: {said}",
             hint="use --format safetensors, or train with "
-            + ("--model classic" if name == "gpt2" else "--activation swiglu --qk-norm off --ngrams 1"),
+            + ("--kind classic" if name == "gpt2" else "--activation swiglu --qk-norm off --ngrams 1"),
         )
 
 
