@@ -36,9 +36,16 @@ class Sentence:
     def figures(self, shown: tuple[str, ...]) -> list[str]:
         """Return the figures as the records have them, written like those shown."""
         return [
-            show_like(value_of(*source.split(" ", 1)), like)
+            show_like(_value(source), like)
             for source, like in zip(self.sources, shown, strict=True)
         ]
+
+
+def _value(source: str) -> float:
+    """Return the value of a ``record path``, in millions for one that ends in " in MB"."""
+    place = source.removesuffix(" in MB")
+    value = value_of(*place.split(" ", 1))
+    return value if place == source else value / 1e6
 
 
 def sentences() -> Iterator[Sentence]:
