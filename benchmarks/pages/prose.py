@@ -35,10 +35,7 @@ class Sentence:
 
     def figures(self, shown: tuple[str, ...]) -> list[str]:
         """Return the figures as the records have them, written like those shown."""
-        return [
-            show_like(_value(source), like)
-            for source, like in zip(self.sources, shown, strict=True)
-        ]
+        return [show_like(_value(source), like) for source, like in zip(self.sources, shown, strict=True)]
 
 
 def _value(source: str) -> float:
