@@ -37,10 +37,10 @@ def with_datasets(source: str, tokenizer: str, output: str, workers: int) -> Non
     from tokenizers import Tokenizer
 
     library = Tokenizer.from_file(tokenizer)
-    library.encode_special_tokens = True
     data = datasets.load_dataset("json", data_files=source, split="train", cache_dir=output + ".cache")
 
     def encode(batch: dict[str, list[str]]) -> dict[str, list[Any]]:
+        library.encode_special_tokens = True  # here, because a tokenizer forgets it on its way to a worker
         ids = [[*row.ids, *END] for row in library.encode_batch_fast(batch["text"], add_special_tokens=False)]
         return {"ids": ids, "len": [len(row) for row in ids]}
 
