@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder
+from samebits.tokens.encoders import byte_pairs_encoder, fastokens_encoder, gigatoken_encoder
 from samebits.tokens.encoders.allow_list import NORMALIZERS, PATTERNS, PIECE_STEPS, PRE_TOKENIZERS
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder, import_tokenizers
 from samebits.tokens.tokenizers.sentencepiece_file import sentencepiece_to_json
@@ -71,7 +71,9 @@ def byte_level_variants(base: dict[str, Any]) -> Iterator[Family]:
 
     for pre_tokenizer in gigatoken_encoder.ALLOWED_PRE_TOKENIZERS:
         step = PRE_TOKENIZERS[pre_tokenizer]
-        yield family(f"bytes, none x {pre_tokenizer}", "gigatoken", pre_tokenizer=step)
+        ours = pre_tokenizer in byte_pairs_encoder.ALLOWED_PRE_TOKENIZERS
+        encoder = "byte pairs" if ours else "gigatoken"
+        yield family(f"bytes, none x {pre_tokenizer}", encoder, pre_tokenizer=step)
         model = {**base["model"], "ignore_merges": True}
         yield family(
             f"bytes, none x {pre_tokenizer}, ignore_merges", "gigatoken", pre_tokenizer=step, model=model

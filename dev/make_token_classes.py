@@ -1,4 +1,4 @@
-"""Print the table in ``tokens/training/character_classes.py``: how ``tokenizers`` classes every code point.
+"""Print the table in ``tokens/character_classes.py``: how ``tokenizers`` classes every code point.
 
 ``python dev/make_token_classes.py``, half a minute. A character is a letter when ``ByteLevel`` leaves it with a letter before
 it, a digit when with a digit, another sign when with an exclamation mark; otherwise it is white space.

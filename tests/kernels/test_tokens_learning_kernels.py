@@ -15,8 +15,8 @@ from samebits.kernels.tokens.merges import learn_merges
 from samebits.kernels.tokens.pieces import mark_spaces
 from samebits.kernels.tokens.pretokens import PretokenCounts
 from samebits.kernels.tokens.viterbi import PieceTrie
+from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.interface import column_of
-from samebits.tokens.training.character_classes import character_classes
 
 NO_BYTES = np.zeros(0, np.int32)
 UNKNOWN, UNKNOWN_SCORE = 99, -20.0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from samebits.errors import ConfigError
-from samebits.tokens.encoders import fastokens_encoder, gigatoken_encoder, table
+from samebits.tokens.encoders import byte_pairs_encoder, fastokens_encoder, gigatoken_encoder, table
 from samebits.tokens.encoders.allow_list import NORMALIZERS, PRE_TOKENIZERS, byte_alphabet
 from samebits.tokens.encoders.fastokens_encoder import FastEncoder
 from samebits.tokens.encoders.gigatoken_encoder import GigaEncoder
@@ -42,7 +42,8 @@ def variant(document: bytes, **changes: Any) -> bytes:
 def combinations() -> list[tuple[str, str, str]]:
     """Every (encoder, normalizer, pre-tokenizer) of the allow-lists."""
     fast = [("fastokens", n, p) for n in NORMALIZERS for p in fastokens_encoder.ALLOWED_PRE_TOKENIZERS]
-    return fast + [("gigatoken", "none", p) for p in gigatoken_encoder.ALLOWED_PRE_TOKENIZERS]
+    own = [("byte pairs", "none", p) for p in byte_pairs_encoder.ALLOWED_PRE_TOKENIZERS]
+    return fast + own + [("gigatoken", "none", p) for p in gigatoken_encoder.ALLOWED_PRE_TOKENIZERS]
 
 
 @pytest.mark.parametrize(("name", "normalizer", "pre_tokenizer"), combinations())
@@ -89,11 +90,11 @@ def test_a_rule_of_a_special_token_matters_only_where_it_becomes_an_id(tokenizer
         {"id": 5000, "content": "<mask>", **flags},
     ]
     document = variant(tokenizer_file.read_bytes(), added_tokens=added)
-    assert choose_encoder(document, "text").name == "gigatoken"
+    assert choose_encoder(document, "text").name == "byte pairs"
     assert choose_encoder(document, "ids").name == "tokenizers"
     texts = column_of(["a <mask> b", "  <mask><mask>", "x<mask>\n"])
     ours, theirs = (
-        make_encoder(n, document, "text").encode_texts(texts) for n in ("gigatoken", "tokenizers")
+        make_encoder(n, document, "text").encode_texts(texts) for n in ("byte pairs", "tokenizers")
     )
     assert ours[0].tolist() == theirs[0].tolist()
     assert 5000 not in ours[0]
@@ -110,7 +111,7 @@ def test_a_vocabulary_without_all_bytes_goes_to_tokenizers(tokenizer_file: Path)
     model = json.loads(tokenizer_file.read_bytes())["model"]
     del model["vocab"][byte_alphabet()[7]]
     document = variant(tokenizer_file.read_bytes(), model=model)
-    for module in (fastokens_encoder, gigatoken_encoder):
+    for module in (byte_pairs_encoder, fastokens_encoder, gigatoken_encoder):
         assert module.why_not(json.loads(document), "text") == "the vocabulary lacks 1 of the 256 bytes"
 
 
@@ -137,12 +138,12 @@ def test_a_probe_that_differs_goes_to_the_next_encoder(
             ids, offsets = super().encode_texts(texts)
             return ids + np.uint32(1), offsets
 
-    for name in ("gigatoken", "fastokens", "remembered words"):
+    for name in ("byte pairs", "gigatoken", "fastokens", "remembered words"):
         monkeypatch.setitem(table.ENCODERS, name, ENCODERS[name]._replace(make=Wrong))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     choice = choose_encoder(tokenizer_file.read_bytes())
     assert choice.name == "tokenizers"
-    assert choice.note.count("gave other ids") == 2
+    assert choice.note.count("gave other ids") == 3
     assert list(tmp_path.rglob("probes/*")) == []
 
 
@@ -151,7 +152,7 @@ def test_a_probe_that_passed_is_remembered(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first, again = (choose_encoder(tokenizer_file.read_bytes()) for _ in range(2))
-    assert (first.name, again.name) == ("gigatoken", "gigatoken")
+    assert (first.name, again.name) == ("byte pairs", "byte pairs")
     assert "1520 probe texts" in first.note  # three for each special token
     assert "before" in again.note
 

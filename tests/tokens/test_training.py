@@ -17,11 +17,11 @@ from samebits.core.seeds import rng_for
 from samebits.errors import ConfigError, SamebitsError
 from samebits.kernels.tokens.merges import learn_merges
 from samebits.kernels.tokens.pretokens import PretokenCounts
+from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.interface import column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.tokenizers.open_tokenizer import open_tokenizer
 from samebits.tokens.training.byte_pairs import SPECIALS, learn_byte_pairs
-from samebits.tokens.training.character_classes import character_classes
 from samebits.tokens.training.pretokens import Counted
 from samebits.tokens.training.settings import LearnSettings
 

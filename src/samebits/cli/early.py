@@ -32,6 +32,8 @@ def begin_early(arguments: Sequence[str]) -> None:
     with suppress(OSError, ImportError):
         document = path.read_bytes()
         digest = hashlib.sha256(document).hexdigest()
+        if was_equal(probe_key(document, "samebits", "text", "byte pairs")):
+            return  # nothing slow to load
         if was_equal(probe_key(document, "gigatoken", "text")):
             early.begin(f"gigatoken text {digest}", lambda: _load_gigatoken(document))
         elif was_equal(probe_key(document, "fastokens", "text")):

@@ -13,7 +13,7 @@ import click
 
 from samebits.cli import flags
 from samebits.cli.main_flags import main_flags
-from samebits.cli.sections import SectionedCommand
+from samebits.cli.sections import LateCommand
 from samebits.core.observing.events import Event, Observer, fan_out
 from samebits.core.observing.record import RunRecord
 from samebits.core.options import RunOptions
@@ -60,19 +60,21 @@ def job_command(
             summarize(record)
             _say_where(record, values["output"])
 
-    parameters = [
-        *([flags.input_argument()] if takes_inputs else []),
-        flags.output_flag(),
-        flags.config_file_flag(),
-        *flags.config_flags(get_job(job_name).Config),
-        *flags.run_flags(),
-        *flags.print_flags(),
-        *extra,
-    ]
-    return SectionedCommand(
+    def make_params() -> list[click.Parameter]:
+        return [
+            *([flags.input_argument()] if takes_inputs else []),
+            flags.output_flag(),
+            flags.config_file_flag(),
+            *flags.config_flags(get_job(job_name).Config),
+            *flags.run_flags(),
+            *flags.print_flags(),
+            *extra,
+        ]
+
+    return LateCommand(
         name or job_name,
         callback=callback,
-        params=parameters,
+        make_params=make_params,
         help=text,
         example=example,
         shown=main_flags(job_name),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import click
@@ -16,6 +16,7 @@ __all__ = [
     "OVERRIDE",
     "PRINT",
     "WHAT",
+    "LateCommand",
     "SectionedCommand",
     "SectionedGroup",
     "SectionedOption",
@@ -97,6 +98,36 @@ def _column_flags(ctx: click.Context) -> dict[str, str]:
         for param, value in asked
         if (param.name or "").endswith("column") and isinstance(value, str)
     }
+
+
+class LateCommand(SectionedCommand):
+    """A command whose parameters are made when they are asked for: they need the modules of its job.
+
+    A group of several jobs then imports the one that is used.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        make_params: Callable[[], list[click.Parameter]],
+        shown: Collection[str],
+        **kwargs: Any,
+    ) -> None:
+        self._make_params = make_params
+        self._params: list[click.Parameter] | None = None
+        super().__init__(*args, **kwargs)
+        self.shown = frozenset(shown)
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Flags and arguments."""
+        if self._params is None:
+            self._params = [*self._make_params(), _help_all()]
+        return self._params
+
+    @params.setter
+    def params(self, value: list[click.Parameter]) -> None:
+        """Take no notice of what click sets when the command is made."""
 
 
 class SectionedGroup(click.Group):

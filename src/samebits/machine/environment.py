@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import sys
 from functools import lru_cache
@@ -11,8 +12,9 @@ from typing import Any
 
 from samebits.machine.cpu import cpu, simd
 
-__all__ = ["fingerprint", "first_difference", "worker_environment"]
+__all__ = ["fingerprint", "first_difference", "installed_version", "worker_environment"]
 
+INSTALLED = (".dist-info", ".egg-info")  # folders named after a package and its version
 LIBRARIES = ("samebits", "numpy", "torch", "tokenizers", "fastokens", "pyarrow")
 
 
@@ -20,7 +22,7 @@ def fingerprint(*, installed: bool = False) -> dict[str, Any]:
     """Return CPU model, SIMD level, Python and library versions; no host name, no path, no time.
 
     Libraries that are not loaded took no part in a result, so they are named only when ``installed`` asks for them:
-    looking through all installed packages costs about 40 ms.
+    looking through all installed packages takes time.
     """
     model, flags = cpu()
     return {
@@ -35,17 +37,38 @@ def fingerprint(*, installed: bool = False) -> dict[str, Any]:
     }
 
 
+@lru_cache
+def _versions_in(folder: str) -> dict[str, str]:
+    """Return the versions by name of what is installed in a folder; names with ``_`` for ``-``, as wheels spell them."""
+    found: dict[str, str] = {}
+    try:
+        names = [entry.name for entry in os.scandir(folder or ".")]
+    except OSError:
+        return found
+    for suffix in INSTALLED:
+        for stem in (name.removesuffix(suffix) for name in names if name.endswith(suffix)):
+            package, dash, version = stem.partition("-")
+            if dash:
+                found.setdefault(package.lower().replace("-", "_"), version.split("-py")[0])
+    return found
+
+
+def installed_version(name: str) -> str | None:
+    """Return the version of an installed package; None where there is none. ``importlib.metadata`` would take 25 ms to import.
+
+    >>> installed_version("numpy") == __import__("numpy").__version__
+    True
+    >>> installed_version("no-such-package") is None
+    True
+    """
+    key = name.lower().replace("-", "_")
+    return next((found[key] for folder in sys.path if key in (found := _versions_in(folder))), None)
+
+
 def _version(name: str, *, installed: bool) -> str | None:
     if name in sys.modules and isinstance(version := getattr(sys.modules[name], "__version__", None), str):
         return version
-    if not installed:
-        return None
-    from importlib import metadata
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+    return installed_version(name) if installed else None
 
 
 @lru_cache(maxsize=1)

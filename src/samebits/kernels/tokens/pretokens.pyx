@@ -1,9 +1,7 @@
 """Pre-tokens of byte-level byte pairs and how often each occurs, for training.
 
-Texts are cut by the expression of GPT-2, which ``ByteLevel`` of ``tokenizers`` has built in: contractions; letters, digits or
-other signs with at most one space before them; white space. Which character is which comes from the caller, as a table of
-classes. ``cut`` finds the end of one pre-token; ``PretokenCounts`` keeps distinct ones with their counts, and takes the
-counts of another table, so shards can be counted apart and folded. Tokenizers that cut differently begin with words between
+Texts are cut as ``cutting`` says. ``PretokenCounts`` keeps distinct pre-tokens with their counts, and takes the counts of another
+table, so shards can be counted apart and folded. Tokenizers that cut differently begin with words between
 white space, which ``add_words`` counts.
 """
 
@@ -13,59 +11,11 @@ from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
-from samebits.kernels.text.utf8 cimport next_char
+from samebits.kernels.tokens.cutting cimport cut
 from samebits.kernels.tokens.chars import check_rows
 
 OTHER, LETTER, DIGIT, SPACE = 0, 1, 2, 3
 cdef uint64_t PRIME = 0x9E3779B97F4A7C15
-
-
-cdef inline int class_at(
-    const uint8_t* text, int64_t i, int64_t stop, const uint8_t* classes, int64_t* after
-) noexcept nogil:
-    """The class of the character at ``i``; ``after`` becomes where it ends."""
-    if text[i] < 0x80:
-        after[0] = i + 1
-        return classes[text[i]]
-    after[0] = i
-    return classes[next_char(text, after, stop)]
-
-
-cdef inline int64_t contraction(const uint8_t* p, int64_t left) noexcept nogil:
-    """Bytes of the contraction that begins at an apostrophe; 0 for none."""
-    if left < 2 or p[0] != 39:
-        return 0
-    if p[1] == 115 or p[1] == 116 or p[1] == 109 or p[1] == 100:  # s t m d
-        return 2
-    if left < 3:
-        return 0
-    if p[1] == 108 and p[2] == 108:  # ll
-        return 3
-    return 3 if p[2] == 101 and (p[1] == 114 or p[1] == 118) else 0  # re ve
-
-
-cdef int64_t cut(const uint8_t* text, int64_t i, int64_t stop, const uint8_t* classes) noexcept nogil:
-    """Where the pre-token that begins at ``i`` ends."""
-    cdef int64_t after, last, size = contraction(text + i, stop - i)
-    cdef int kind, first
-    if size:
-        return i + size
-    first = class_at(text, i, stop, classes, &after)
-    if text[i] == 32 and after < stop:
-        kind = class_at(text, after, stop, classes, &last)
-        if kind != 3:
-            first, after = kind, last
-    if first != 3:
-        while after < stop and class_at(text, after, stop, classes, &last) == first:
-            after = last
-        return after
-    last = i  # where the last character of the run of white space begins
-    while after < stop:
-        size = after
-        if class_at(text, after, stop, classes, &after) != 3:
-            return last if last > i else size
-        last = size
-    return stop
 
 
 cdef struct Entry:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from importlib import metadata
 from pathlib import Path
+
+from samebits.machine.environment import installed_version
 
 __all__ = ["probe_key", "remember", "was_equal"]
 
@@ -17,7 +18,7 @@ PROBE_VERSION = 4
 
 def probe_key(document: bytes, package: str, special_tokens: str, encoder: str = "") -> str:
     """Key of one tokenizer under one encoder (that of the package's name), with the installed versions of it and of the reference."""
-    versions = [f"{name} {metadata.version(name)}" for name in ("tokenizers", package)]
+    versions = [f"{name} {installed_version(name)}" for name in ("tokenizers", package)]
     return hashlib.sha256(
         f"{PROBE_VERSION} {versions} {encoder or package} {special_tokens} ".encode() + document
     ).hexdigest()

@@ -15,6 +15,7 @@ import numpy as np
 
 from samebits.errors import MissingExtra
 from samebits.tokens.encoders import (
+    byte_pairs_encoder,
     fastokens_encoder,
     gigatoken_encoder,
     remembered_words,
@@ -48,6 +49,7 @@ class EncoderEntry(NamedTuple):
 
 
 ENCODERS: dict[str, EncoderEntry] = {
+    "byte pairs": EncoderEntry("samebits", byte_pairs_encoder.why_not, byte_pairs_encoder.BytePairsEncoder),
     "gigatoken": EncoderEntry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
     "fastokens": EncoderEntry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
     "unigram": EncoderEntry("samebits", unigram_encoder.why_not, unigram_encoder.make_unigram),

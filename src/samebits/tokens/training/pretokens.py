@@ -21,7 +21,7 @@ from samebits.data.readers.rows import BadRow, iter_rows
 from samebits.errors import InputError
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.pretokens import PretokenCounts
-from samebits.tokens.training.character_classes import character_classes
+from samebits.tokens.character_classes import character_classes
 from samebits.tokens.training.settings import COMPRESSED_FACTOR, LearnSettings
 
 __all__ = ["Counted", "count_pretokens"]

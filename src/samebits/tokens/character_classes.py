@@ -1,4 +1,4 @@
-"""Letters, digits and white space as ``tokenizers`` 0.23 knows them: those of Unicode 16, for cutting texts before training.
+"""Letters, digits and white space as ``tokenizers`` 0.23 knows them: those of Unicode 16, for cutting texts into pre-tokens.
 
 The table is part of the package, so that a tokenizer does not depend on the version of a library or of Python. It is made by
 ``dev/make_token_classes.py``; a test compares the ends of every run with the installed ``tokenizers``.

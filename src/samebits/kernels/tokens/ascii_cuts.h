@@ -1,0 +1,91 @@
+/* Where pre-tokens begin in 64 bytes of ASCII text, as bits; by the rules of cutting.pxd, without a branch for each character.
+ *
+ * A mask has bit i set when byte i is of its kind. A pre-token begins where the kind changes; white space before other text gives its
+ * last character away, which begins a pre-token of its own or, if it is a space, goes with what follows. Contractions are rare and are
+ * looked at one by one.
+ */
+#ifndef SAMEBITS_ASCII_CUTS_H
+#define SAMEBITS_ASCII_CUTS_H
+
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+typedef struct {
+    uint64_t letters, digits, white, spaces, quotes, foreign; /* foreign: not ASCII */
+} samebits_kinds;
+
+#ifdef __SSE2__
+/* Bytes between two ASCII characters, both included; bytes above 0x7f are negative, so never. */
+static inline __m128i samebits_between(__m128i bytes, char first, char last) {
+    return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(first - 1))),
+                         _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(last + 1))));
+}
+
+static inline samebits_kinds samebits_kinds_of(const uint8_t *text) {
+    samebits_kinds found = {0, 0, 0, 0, 0, 0};
+    for (int part = 0; part < 4; part++) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + 16 * part));
+        const __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+        const __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
+        const __m128i white = _mm_or_si128(space, samebits_between(bytes, '\t', '\r'));
+        const int at = 16 * part;
+        found.letters |= (uint64_t)(uint32_t)_mm_movemask_epi8(samebits_between(small, 'a', 'z')) << at;
+        found.digits |= (uint64_t)(uint32_t)_mm_movemask_epi8(samebits_between(bytes, '0', '9')) << at;
+        found.white |= (uint64_t)(uint32_t)_mm_movemask_epi8(white) << at;
+        found.spaces |= (uint64_t)(uint32_t)_mm_movemask_epi8(space) << at;
+        found.quotes |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\''))) << at;
+        found.foreign |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << at;
+    }
+    return found;
+}
+#else
+static inline samebits_kinds samebits_kinds_of(const uint8_t *text) {
+    samebits_kinds found = {0, 0, 0, 0, 0, 0};
+    for (int i = 0; i < 64; i++) {
+        const uint8_t c = text[i];
+        found.letters |= (uint64_t)((uint8_t)((c | 0x20) - 'a') < 26) << i;
+        found.digits |= (uint64_t)((uint8_t)(c - '0') < 10) << i;
+        found.white |= (uint64_t)(c == ' ' || (uint8_t)(c - '\t') < 5) << i;
+        found.spaces |= (uint64_t)(c == ' ') << i;
+        found.quotes |= (uint64_t)(c == '\'') << i;
+        found.foreign |= (uint64_t)(c >> 7) << i;
+    }
+    return found;
+}
+#endif
+
+/* Bytes of the contraction that begins at an apostrophe with at least two bytes after it; 0 for none. */
+static inline int samebits_contraction(const uint8_t *text) {
+    if (text[1] == 's' || text[1] == 't' || text[1] == 'm' || text[1] == 'd') return 2;
+    if (text[1] == 'l' && text[2] == 'l') return 3;
+    return text[2] == 'e' && (text[1] == 'r' || text[1] == 'v') ? 3 : 0;
+}
+
+/* Bits of the bytes at which pre-tokens begin. The first byte begins one; 64 bytes can be read. What comes after byte 61, or after
+ * the second last one before a byte that is not ASCII, cannot be told from here: those bits are 0. */
+static inline uint64_t samebits_ascii_cuts(const uint8_t *text) {
+    const samebits_kinds kinds = samebits_kinds_of(text);
+    const uint64_t others = ~(kinds.letters | kinds.digits | kinds.white | kinds.foreign);
+    const uint64_t last_white = kinds.white & ~(kinds.white >> 1);
+    const uint64_t after_space = (kinds.spaces & last_white) << 1;
+    uint64_t cuts = (kinds.letters & ~(kinds.letters << 1)) | (kinds.digits & ~(kinds.digits << 1)) |
+                    (others & ~(others << 1));
+    cuts = (cuts & ~after_space) | (kinds.white & ~(kinds.white << 1)) | last_white | 1;
+    uint64_t known = UINT64_MAX >> 2;
+    if (kinds.foreign) {
+        const uint64_t before = (kinds.foreign & -kinds.foreign) - 1; /* bytes before the first that is not ASCII */
+        known = before >> 2;
+    }
+    cuts &= known;
+    for (uint64_t left = cuts & kinds.quotes; left; left &= left - 1) {
+        const int at = __builtin_ctzll(left);
+        const int size = samebits_contraction(text + at);
+        if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | ((UINT64_C(1) << (at + size)) & known);
+    }
+    return cuts;
+}
+
+#endif

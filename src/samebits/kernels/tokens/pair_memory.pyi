@@ -1,0 +1,19 @@
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.kernels.tokens.pair_merges import PairMerges
+
+_Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
+
+class PairMemory:
+    num_bytes: int
+    def __init__(self, merges: PairMerges) -> None: ...
+    def encode(
+        self,
+        buffer: _Bytes,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        classes: NDArray[np.uint8],
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...

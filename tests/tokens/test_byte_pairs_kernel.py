@@ -1,0 +1,129 @@
+"""The kernel of byte pairs against ``tokenizers``: windows of 64 bytes, long pre-tokens, ties, many threads."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from samebits.core.seeds import rng_for
+from samebits.kernels.tokens.pair_memory import PairMemory
+from samebits.kernels.tokens.pair_merges import PairMerges
+from samebits.tokens.character_classes import character_classes
+from samebits.tokens.encoders.byte_pairs_encoder import BytePairsEncoder
+from samebits.tokens.encoders.interface import Ids, column_of
+from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
+
+ALPHABET = "abtdmslreveLLVE''' \n\t.,!?0123456789_\u00df\u00e9\u65e5\u0663\u00a0"
+
+
+@pytest.fixture(scope="module")
+def document(tokenizer_file: Path) -> bytes:
+    return tokenizer_file.read_bytes()
+
+
+def assert_same(ours: Ids, theirs: Ids) -> None:
+    assert ours[1].tolist() == theirs[1].tolist()
+    assert np.array_equal(ours[0], theirs[0])
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_texts_of_every_length_around_a_window(document: bytes, foreign: bool) -> None:
+    """Contractions, runs of spaces and letters that are not ASCII fall on every place of the 64 bytes."""
+    rng = rng_for(3, "tokens", "windows")
+    letters = list(ALPHABET if foreign else "".join(c for c in ALPHABET if c.isascii()))
+    texts = ["".join(rng.choice(letters, int(size))) for size in rng.integers(0, 300, 3000)]
+    column = column_of(texts)
+    assert_same(
+        BytePairsEncoder(document).encode_texts(column), ReferenceEncoder(document).encode_texts(column)
+    )
+
+
+@pytest.mark.parametrize("end", ["", "'", "'l", "'ll", " ", "  x", "\n", "é", "\u3000"])
+def test_what_stands_at_the_end_of_a_window_and_of_a_text(document: bytes, end: str) -> None:
+    column = column_of(["x" * (before - 1) + " " + end for before in range(1, 70)])
+    assert_same(
+        BytePairsEncoder(document).encode_texts(column), ReferenceEncoder(document).encode_texts(column)
+    )
+
+
+@pytest.mark.parametrize("size", [16, 17, 48, 49, 200, 1024, 1025, 5000])
+def test_long_pre_tokens(document: bytes, size: int) -> None:
+    """In place, in the pool, merged with a heap, not remembered: each of them twice."""
+    rng = rng_for(size, "tokens", "long")
+    texts = ["".join(rng.choice(list("thequickbrown"), size)) for _ in range(5)] + ["e" * size, "=" * size]
+    column = column_of(texts + texts)
+    assert_same(
+        BytePairsEncoder(document).encode_texts(column), ReferenceEncoder(document).encode_texts(column)
+    )
+
+
+def test_equal_ranks_are_merged_from_the_left() -> None:
+    """With a single merge, aaa is aa + a, also where a heap is used."""
+    one = np.array([97], np.uint32)
+    merges = PairMerges(one, one, np.array([300], np.uint32), np.arange(256, dtype=np.uint32))
+    for size in (3, 47, 49, 101):
+        column = column_of(["a" * size])
+        ids, _ = PairMemory(merges).encode(column.buffer, column.starts, column.stops, character_classes())
+        assert ids.tolist() == [300] * (size // 2) + [97] * (size % 2)
+
+
+def test_threads_do_not_disturb_one_another(document: bytes) -> None:
+    rng = rng_for(5, "tokens", "threads")
+    words = [f"word{i}" for i in range(5000)]
+    columns = [column_of([" ".join(rng.choice(words, 300)) for _ in range(40)]) for _ in range(8)]
+    encoder = BytePairsEncoder(document)
+    expected = [BytePairsEncoder(document).encode_texts(column) for column in columns]
+    found: dict[int, Ids] = {}
+
+    def work(i: int) -> None:
+        found[i] = encoder.encode_texts(columns[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(columns))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, ids in enumerate(expected):
+        assert_same(found[i], ids)
+
+
+def test_a_memory_that_is_full_is_begun_anew(document: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samebits.tokens.encoders.byte_pairs_encoder.MAX_BYTES", 0)
+    column = column_of(["the quick brown fox", "jumps"])
+    encoder, reference = BytePairsEncoder(document), ReferenceEncoder(document)
+    for _ in range(2):
+        assert_same(encoder.encode_texts(column), reference.encode_texts(column))
+
+
+def test_merges_written_as_strings_or_as_pairs_are_the_same(document: bytes) -> None:
+    file = json.loads(document)
+    pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in file["model"]["merges"]]
+    column = column_of(["the quick brown fox's 12 tails"])
+    made = []
+    for merges in (pairs, [" ".join(pair) for pair in pairs]):
+        changed = json.dumps({**file, "model": {**file["model"], "merges": merges}}).encode()
+        made.append(BytePairsEncoder(changed).encode_texts(column)[0].tolist())
+    assert made[0] == made[1]
+
+
+def test_a_merge_without_an_id_is_refused(document: bytes) -> None:
+    file = json.loads(document)
+    file["model"]["merges"].append(["zzzz", "yyyy"])
+    with pytest.raises(ValueError, match="has no id"):
+        BytePairsEncoder(json.dumps(file).encode())
+
+
+def test_wrong_arguments_are_refused() -> None:
+    none = np.zeros(0, np.uint32)
+    with pytest.raises(ValueError, match="0 bytes"):
+        PairMerges(none, none, none, none)
+    memory = PairMemory(PairMerges(none, none, none, np.arange(256, dtype=np.uint32)))
+    column = column_of(["abc"])
+    with pytest.raises(ValueError, match="3 classes"):
+        memory.encode(column.buffer, column.starts, column.stops, np.zeros(3, np.uint8))
+    with pytest.raises(ValueError, match="row 0"):
+        memory.encode(column.buffer, column.starts, column.stops + 1, character_classes())
