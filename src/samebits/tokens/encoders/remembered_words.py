@@ -17,6 +17,7 @@ from samebits.kernels.tokens.memory import BEFORE_MARK, PLAIN, PUNCTUATION, SPAC
 from samebits.tokens.encoders.allow_list import kind_of, why_not_tokens, without_special_tokens
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
+from samebits.tokens.encoders.word_pieces import PiecesOfWords, has_plain_words
 
 __all__ = ["RememberingEncoder", "how_to_cut", "make_remembering", "why_not_remembered"]
 
@@ -55,9 +56,11 @@ class RememberingEncoder:
 
 
 def make_remembering(document: bytes, special_tokens: SpecialTokens) -> RememberingEncoder:
-    """Return ``tokenizers`` behind a memory of words."""
-    how = how_to_cut(msgspec.json.decode(document), special_tokens)[0]
-    return RememberingEncoder(ReferenceEncoder(document, special_tokens), how)
+    """Return ``tokenizers``, or what spares it plain words, behind a memory of words."""
+    parsed = msgspec.json.decode(document)
+    plain = has_plain_words(parsed, special_tokens)
+    slow = (PiecesOfWords if plain else ReferenceEncoder)(document, special_tokens)
+    return RememberingEncoder(slow, how_to_cut(parsed, special_tokens)[0])
 
 
 def how_to_cut(document: dict[str, Any], special_tokens: SpecialTokens) -> tuple[int, str]:
