@@ -157,7 +157,7 @@ def _workers(options: RunOptions, config: FitConfig, ranks: Ranks | None) -> int
     if asked is not None and asked > config.shards:
         raise ConfigError(
             f"{asked} {'ranks' if ranks else 'workers'} for {config.shards} gradient shards",
-            hint=f"use at most {config.shards} workers; more shards allow more, with other bits",
+            hint=f"use at most {config.shards} workers; more shards allow more, but change the bits",
         )
     return choose_workers(asked, num_shards=config.shards).workers
 

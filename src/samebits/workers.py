@@ -35,7 +35,7 @@ def ranks_of_job(job: Job, options: RunOptions) -> Ranks | None:
     if job.default_executor == "lockstep":
         return ranks_for(options.executor, options.num_workers())
     if options.executor == "torchrun":
-        raise ConfigError(f"{job.name} trains nothing, so torchrun has no meaning", hint="use -x dask or ray")
+        raise ConfigError(f"{job.name} trains nothing, so torchrun does not apply", hint="use -x dask or ray")
     return None
 
 
@@ -117,7 +117,7 @@ class Workers:
     def _make(self, num_shards: int, files: Sequence[tuple[str, int]]) -> Executor:
         job, options, name = self._job, self._options, self._name
         if options.address and name in EXECUTORS and name not in CLUSTERS:
-            raise ConfigError(f"--address has no meaning for the executor {name!r}", hint="leave it out")
+            raise ConfigError(f"--address does not apply to the executor {name!r}", hint="leave it out")
         if name in CLUSTERS and job.default_executor == "lockstep":
             raise ConfigError(
                 f"{job.name} trains in lockstep, not on {name}",

@@ -10,7 +10,9 @@ import pytest
 from tests.command_line import Run
 
 from samebits.cli.app import COMMANDS
+from samebits.cli.flags import JOB_ARGUMENTS
 from samebits.count.job import JOB
+from samebits.jobs import JOBS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -85,12 +87,12 @@ def test_the_digest_is_that_of_any_other_worker_count(samebits: Run, book: Path,
         (["count", "BOOK"], 2, "--output"),
         (["count", "-o", "OUT"], 2, "INPUT"),
         (["count", "BOOK", "-o", "OUT", "--wrokers", "2"], 2, "--workers"),
-        (["count", "BOOK", "-o", "OUT", "--workers", "0"], 2, "give a whole number from 1 up, or auto"),
-        (["count", "BOOK", "-o", "OUT", "--workers", "many"], 2, "give a whole number from 1 up, or auto"),
+        (["count", "BOOK", "-o", "OUT", "--workers", "0"], 2, "give a whole number, 1 or more, or auto"),
+        (["count", "BOOK", "-o", "OUT", "--workers", "many"], 2, "give a whole number, 1 or more, or auto"),
         (["count", "BOOK", "-o", "OUT", "-x", "thread"], 2, "did you mean 'threads'?"),
         (["count", "BOOK", "-o", "OUT", "-n", "x"], 2, "--n takes a whole number, not 'x'"),
         (["count", "BOOK", "-o", "OUT", "--max-bad", "few"], 2, "a share like 1%"),
-        (["count", "BOOK", "-o", "OUT", "--address", "tcp://x"], 2, "--address has no meaning"),
+        (["count", "BOOK", "-o", "OUT", "--address", "tcp://x"], 2, "--address does not apply"),
         (["count", "BOOK", "-o", "OUT", "--stage-workers", "count"], 2, "encode=2,learn=1"),
         (["count", "BOOK", "-o", "OUT", "--stage-workers", "read=2"], 2, "known: hash, count, count merge"),
         (["count", "MISSING", "-o", "OUT"], 1, "missing.txt"),
@@ -276,3 +278,8 @@ def test_what_may_change_the_bits_does_not_stand_under_never_changes_the_result(
     ).out
     _, _, after = shown.partition("Go on although the bits may change")
     assert "--allow-environment-change" in after.partition("What to print")[0]
+
+
+def test_a_job_that_makes_its_data_is_planned_without_an_input(samebits: Run) -> None:
+    assert "graph_generate" in samebits("plan", "graph", "generate", "-n", "100").out
+    assert set(JOB_ARGUMENTS) == set(JOBS)

@@ -45,7 +45,7 @@ def test_a_run_starts_no_stage_that_is_not_declared(name: str, inputs: Path, tmp
 
 def test_an_unknown_stage_is_refused_with_the_list(tmp_path: Path) -> None:
     config = samebits.CountConfig(inputs=("nowhere.txt",))
-    with pytest.raises(ConfigError, match="'read', which is no stage") as caught:
+    with pytest.raises(ConfigError, match="'read', which is not a stage") as caught:
         samebits.run("count", config, output=tmp_path / "out", options=RunOptions(stage_workers=("read=2",)))
     assert caught.value.hint == "known: hash, count, count merge, count reduce, count write"
 

@@ -120,7 +120,7 @@ def test_ten_thousand_files_are_sources_each_with_its_shard(tmp_path: Path) -> N
 def test_a_file_of_unknown_suffix_needs_a_format(tmp_path: Path) -> None:
     write(tmp_path, "notes.log")
     path = str(tmp_path / "notes.log")
-    with pytest.raises(InputError, match=r"suffix '\.log' tells no format(?s:.*)--input-format txt"):
+    with pytest.raises(InputError, match=r"suffix '\.log' is not a known format(?s:.*)--input-format txt"):
         open_corpus([path])
     assert open_corpus([path], format="txt").names == ("notes.log",)
 

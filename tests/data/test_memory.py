@@ -123,7 +123,7 @@ def test_a_column_alone_is_enough_where_one_is_wanted(library: str) -> None:
         (lambda: ["the first text", "and a second"], "a string is a path here"),
         (lambda: "the only text there is", "pass texts as columns"),
         (lambda: [1, 2], "row 0 is an int, not a dict or a tuple"),
-        (lambda: 3, "an int is no table of rows"),
+        (lambda: 3, "an int is not a table of rows"),
         (list, "without rows"),
         (lambda: iter(()), "without rows"),
         (lambda: {"text": [b"bytes"], "lang": ["en"]}, "is a bytes, not text"),
@@ -156,7 +156,7 @@ def test_lone_surrogates_are_replaced() -> None:
 
 @pytest.mark.parametrize("data", ["one text", b"bytes", 3])
 def test_one_text_is_no_list_of_texts(data: Any) -> None:
-    with pytest.raises(ConfigError, match="is no list of texts"):
+    with pytest.raises(ConfigError, match="is not a list of texts"):
         list(texts_of(data))
 
 

@@ -161,7 +161,7 @@ def test_a_missing_file_and_an_unknown_suffix_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         graph_files([str(tmp_path / "none.json")])
     (tmp_path / "a.txt").touch()
-    with pytest.raises(InputError, match="tells no format"):
+    with pytest.raises(InputError, match="known graph format"):
         graph_files([str(tmp_path / "a.txt")])
     with pytest.raises(InputError, match="no graphs in this folder"):
         graph_files([str(tmp_path)])

@@ -35,7 +35,7 @@ GOOD = {
 BAD: list[tuple[Any, str]] = [
     (None, "no list of nodes"),
     ({"nodes": 3}, "no list of nodes"),
-    ({"nodes": [], "edges": 3}, "no list"),
+    ({"nodes": [], "edges": 3}, "not a list"),
     ({"nodes": [{"label": "x", "at": [0, 1]}]}, "without an id"),
     ({"nodes": [node("a", 0), node("a", 1)]}, "duplicate node id 'a'"),
     ({"nodes": [{"id": 1, "at": [0, 1]}]}, "no label"),

@@ -120,7 +120,7 @@ def test_an_unfitted_classifier_says_so() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "words"),
     [
-        ("good morning", ["en"], "is no list of texts"),
+        ("good morning", ["en"], "is not a list of texts"),
         (["good", "day"], ["en"], "X has 2 texts and y 1 labels"),
         (["good"], None, "requires y"),
         (np.array([["a", "b"]]), ["en"], "a sample is one text"),

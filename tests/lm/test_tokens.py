@@ -75,7 +75,7 @@ def test_an_id_outside_the_vocabulary_of_a_bin_file_is_named_with_its_byte(tmp_p
 
 def test_half_an_id_at_the_end_of_a_bin_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.bin").write_bytes(b"\1\0\2\0\3")
-    with pytest.raises(InputError, match=r"train.bin, byte 4: 5 bytes are no whole number of 16-bit ids"):
+    with pytest.raises(InputError, match=r"train.bin, byte 4: 5 bytes is not a whole number of 16-bit ids"):
         open_source([str(tmp_path / "train.bin")])
 
 
@@ -198,9 +198,9 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch": 30}, "--batch 30 cannot be cut into --shards 4 equal parts"),
-        ({"width": 100, "heads": 8}, "a width of 100 cannot be cut into 8 heads"),
-        ({"sample_every": 70}, "--sample-every 70 is no multiple of --validate-every 100"),
+        ({"batch": 30}, "--batch 30 cannot be split into --shards 4 equal parts"),
+        ({"width": 100, "heads": 8}, "a width of 100 cannot be split into 8 heads"),
+        ({"sample_every": 70}, "--sample-every 70 is not a multiple of --validate-every 100"),
         ({"positions": "learned", "qk_norm": "on"}, "--qk-norm needs --positions rope"),
     ],
 )

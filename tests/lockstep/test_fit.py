@@ -46,7 +46,7 @@ def fit(**settings: Any) -> Any:
         ({"learning_rate": 1.0}, "learning_rate"),
         ({"lr": -1.0}, "lr is -1.0"),
         ({"options": samebits.RunOptions(workers="9")}, "9 workers for 4 gradient shards"),
-        ({"shards": 3}, "a batch of 4 rows cannot be cut into 3 equal shards"),
+        ({"shards": 3}, "a batch of 4 rows cannot be split into 3 equal shards"),
         ({"every": {"minutes": 1}}, "every has 'minutes'"),
     ],
 )

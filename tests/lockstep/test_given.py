@@ -110,7 +110,7 @@ def test_a_loader_is_read_by_address_every_row_once_an_epoch() -> None:
     ]
     assert sorted(seen) == list(range(24))
     assert seen != list(range(24))
-    with pytest.raises(ConfigError, match="cannot be cut into 3 equal shards"):
+    with pytest.raises(ConfigError, match="cannot be split into 3 equal shards"):
         source.check(3)  # type: ignore[attr-defined]  # a LoaderBatches
 
 
@@ -127,5 +127,5 @@ def test_what_cannot_be_trained_is_refused_with_what_can(given: Any, loss: Any, 
 
 
 def test_data_that_are_no_rows_are_refused() -> None:
-    with pytest.raises(ConfigError, match="are no rows"):
+    with pytest.raises(ConfigError, match="is not rows"):
         as_batches(3, batch=None, shards=4, seed=0)

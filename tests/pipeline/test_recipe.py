@@ -70,7 +70,7 @@ def test_paths_are_relative_to_the_recipe_and_words_stay_words(tmp_path: Path) -
         ({"stage": {"a": {"job": "count", "inputs": ["@b"]}}}, "[stage.a] reads @b", ""),
         (
             {"stage": {"a": {"job": "count", "inputs": ["@b"]}, "b": {"job": "count", "inputs": ["@a"]}}},
-            "stages wait for one another",
+            "stages depend on each other",
             "",
         ),
     ],

@@ -15,7 +15,7 @@ Ids = NDArray[np.int64]
 def panels_of(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return rows (n, features) as panels, with rows of zeros at the end."""
     if x.ndim != 2:
-        raise ValueError(f"an array of shape {x.shape} is no (rows, features)")
+        raise ValueError(f"an array of shape {x.shape} is not (rows, features)")
     n, features = x.shape
     wide = np.zeros((round_up(max(n, 1), PANEL), features), np.float32)
     wide[:n] = x

@@ -14,15 +14,15 @@ from samebits.cli.sections import SectionedGroup
 __all__ = ["group"]
 
 _MODULES = {
-    "train": "command_train",
-    "pairs": "command_train",
-    "learn": "command_learn",
     "detect": "command_use",
     "convert": "command_use",
     "decode": "command_train",
+    "train": "command_train",
     "eval": "command_use",
     "export": "command_train",
+    "pairs": "command_train",
     "diff": "command_train",
+    "learn": "command_learn",
 }
 
 

@@ -72,7 +72,7 @@ def _train_command() -> click.Command:
                 ["--allow-missing"],
                 is_flag=True,
                 section=OTHER,
-                help="end with exit code 0 even if pairs failed",
+                help="exit with code 0 even if pairs failed",
             )
         ],
     )
@@ -202,7 +202,7 @@ decode_command = job_command(
     "charset_decode",
     name="decode",
     text="Decode files of unknown encoding to one table of text rows, each labelled by its file's folder or by the detected "
-    "language. files.jsonl says what was found in each file: encoding, confidence, rows, undecodable bytes.",
+    "language. The table files.jsonl says what was found in each file: encoding, confidence, rows, undecodable bytes.",
     example="""
         samebits charset decode raw/ -o text
         samebits charset decode mail/*.txt -m models -o text --label detected
@@ -219,7 +219,7 @@ export_command = SectionedCommand(
             type=click.Choice(["chardet"]),
             default="chardet",
             section=OTHER,
-            help="whose files [chardet]",
+            help="tool to write files for [chardet]",
         ),
         SectionedOption(
             ["-o", "--output"], required=True, metavar="DIR", section=OTHER, help="folder for the files"

@@ -274,7 +274,7 @@ detect_command = SectionedCommand(
             help="bytes to read of each file [200000]",
         ),
         SectionedOption(
-            ["--minimal"], is_flag=True, section=PRINT, help="print nothing but the encoding of each file"
+            ["--minimal"], is_flag=True, section=PRINT, help="print only the encoding of each file"
         ),
         SectionedOption(
             ["--top"], type=int, default=5, metavar="N", section=PRINT, help="candidates to show [5]"
@@ -307,7 +307,7 @@ convert_command = SectionedCommand(
             default=0.5,
             metavar="X",
             section=WHAT,
-            help="refuse a less certain guess [0.5]",
+            help="skip files whose encoding is less certain than this [0.5]",
         ),
         SectionedOption(
             ["--errors"],
@@ -351,11 +351,16 @@ eval_command = SectionedCommand(
             ["--per-pair"], type=int, default=40, metavar="N", section=WHAT, help="snippets of each pair [40]"
         ),
         SectionedOption(
-            ["--seed"], type=int, default=1, metavar="N", section=WHAT, help="which snippets [1]"
+            ["--seed"],
+            type=int,
+            default=1,
+            metavar="N",
+            section=WHAT,
+            help="seed that chooses the snippets [1]",
         ),
         *corpus_flags(unit="file"),
         _json_flag(),
     ],
-    help="Judge a model on text it was not trained on: snippets of 20 to 200 bytes, re-encoded in every pair.",
+    help="Evaluate a model on text it was not trained on: snippets of 20 to 200 bytes, re-encoded in every pair.",
     example="samebits charset eval held-out/ -m models",
 )

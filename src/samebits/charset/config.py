@@ -32,7 +32,7 @@ class CharsetConfig:
     recipe: str = option(
         "default", help="how text becomes bytes; package.module:factory for your own", metavar="NAME"
     )
-    max_samples: int | None = option(None, help="texts of each language, in order; all when not given")
+    max_samples: int | None = option(None, help="texts of each language to use, in order; all if not given")
     html_samples: bool = option(True, help="add small web pages made from the first texts")
     min_retention: float = option(0.7, help="refuse a pair that keeps a smaller share of its letters")
     min_weight: int = option(1, help="smallest weight that an exported model keeps")

@@ -174,7 +174,7 @@ def _unique(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     seen: set[str] = set()
     for pair in pairs:
         if pair.key in seen:
-            raise ConfigError(f"the pair {pair.key} is there twice", hint="remove one of the two")
+            raise ConfigError(f"the pair {pair.key} appears twice", hint="remove one of the two")
         seen.add(pair.key)
     return tuple(sorted(pairs))
 

@@ -34,30 +34,33 @@ COMMANDS = {
     "count": ("samebits.count.command:command", "count words or character n-grams of a corpus"),
     "tokens": (
         "samebits.tokens.command:group",
-        "turn text into memory-mapped tokens; train tokenizers; look inside",
+        "turn text into memory-mapped tokens; train tokenizers",
     ),
     "charset": (
         "samebits.charset.command:group",
-        "train encoding models; detect and convert encodings; export to chardet",
+        "find the encoding of files and convert them to UTF-8",
     ),
-    "langid": ("samebits.langid.command:group", "train a language identifier, predict, clean labelled data"),
+    "langid": ("samebits.langid.command:group", "name the language of texts; find wrong labels"),
     "lm": ("samebits.lm.command:group", "train a small GPT on every core; sample, evaluate, export"),
     "pipeline": ("samebits.pipeline.command:group", "run a recipe of several jobs; redo only what changed"),
     "graph": (
         "samebits.graph.command:group",
-        "certified graph edit distances; models that turn text into graphs",
+        "compare graphs exactly; train text-to-graph models",
     ),
     "plan": ("samebits.cli.commands.plan:command", "show what a job would do, and the digest of that plan"),
-    "verify": ("samebits.cli.commands.verify:command", "check an artifact, compare two, or run shards again"),
+    "verify": (
+        "samebits.cli.commands.verify:command",
+        "check a result, compare two, or recompute parts of it",
+    ),
     "serve": (
         "samebits.cli.commands.serve:command",
-        "watch runs in a web page, compare them, try the models",
+        "watch runs in a web page, compare them, try models",
     ),
     "report": (
         "samebits.cli.commands.report:command",
         "make one page with pictures from runs and measurements",
     ),
-    "bench": ("samebits.cli.commands.bench:group", "prove parity and measure speed-up"),
+    "bench": ("samebits.cli.commands.bench:group", "prove that results are equal; measure speed-up"),
     "doctor": (
         "samebits.cli.commands.doctor:command",
         "show cores, thread caps, kernels and extras; run a self-test",

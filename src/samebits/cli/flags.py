@@ -15,11 +15,13 @@ from samebits.core.options import RunOptions
 from samebits.errors import ConfigError, did_you_mean
 
 __all__ = [
+    "JOB_ARGUMENTS",
     "build_config",
     "build_options",
     "config_file_flag",
     "config_flags",
     "input_argument",
+    "job_inputs",
     "output_flag",
     "print_flags",
     "run_flags",
@@ -28,6 +30,26 @@ __all__ = [
 T = TypeVar("T")
 OPTIONS_TABLE = "run"
 ALSO = {"column": ("--text-column",), "columns": ("--text-column",)}  # what the other jobs call it
+WITHOUT_INPUTS = frozenset({"graph_generate"})
+#: What a command line of each job looks like, for the examples of ``plan`` and ``bench``
+JOB_ARGUMENTS = {
+    "charset": "corpus/",
+    "charset_decode": "raw/",
+    "count": "book.txt",
+    "graph": "graphs.jsonl",
+    "graph_eval": "math -m model",
+    "graph_generate": "--level 2 -n 1000",
+    "graph_knn": "queries.jsonl --corpus graphs.jsonl",
+    "graph_train": "math",
+    "langid": "rows.jsonl",
+    "langid_clean": "rows.jsonl -m model",
+    "langid_import": "vocabulous.json",
+    "langid_merge": "model-a model-b",
+    "lm": "book.txt",
+    "tokens": "data.jsonl",
+    "tokens_convert": "store --layout rows",
+    "tokens_train": "data.jsonl",
+}
 
 
 def config_flags(cls: type, *, skip: Iterable[str] = ()) -> list[click.Parameter]:
@@ -78,6 +100,11 @@ def input_argument(*, required: bool = True) -> click.Argument:
     return click.Argument(["inputs"], nargs=-1, required=required, metavar="INPUT...")
 
 
+def job_inputs(job: str) -> list[click.Parameter]:
+    """Return the positional inputs of a job; none for one that makes its data itself."""
+    return [] if job in WITHOUT_INPUTS else [input_argument()]
+
+
 def output_flag() -> SectionedOption:
     """Return ``-o/--output``."""
     return SectionedOption(
@@ -106,7 +133,7 @@ def print_flags() -> list[click.Parameter]:
     return [
         flag(["--json", "as_json"], is_flag=True, section=PRINT, help="print the record as JSON"),
         flag(["--progress/--no-progress"], default=True, section=PRINT, help="show one progress line [on]"),
-        flag(["-q", "--quiet"], is_flag=True, section=PRINT, help="print nothing but errors"),
+        flag(["-q", "--quiet"], is_flag=True, section=PRINT, help="print only errors"),
         flag(
             ["-v", "--verbose"],
             is_flag=True,

@@ -15,6 +15,7 @@ __all__ = [
     "OTHER",
     "OVERRIDE",
     "PRINT",
+    "SECTIONS",
     "WHAT",
     "LateCommand",
     "SectionedCommand",
@@ -138,6 +139,10 @@ class SectionedGroup(click.Group):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Say ``--help`` in the words of the other flags."""
         return _reworded(super().get_help_option(ctx))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added: the most used ones first."""
+        return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their first sentence, whole: click would cut it to one line."""

@@ -360,7 +360,7 @@ class _Stage:
                 f"{self.engine.describe(shard)} lost its worker {self.losses[position]} times ({error.reason})",
                 shard=shard.index,
                 reason=error.reason,
-                hint="if memory ran out, use fewer workers (-w 1); finished parts are kept, the same command goes on",
+                hint="if memory ran out, use fewer workers (-w 1); finished parts are kept, and the same command continues",
             )
         self.halved = True
         self.workers = max(1, self.workers // 2)

@@ -27,12 +27,14 @@ class RunOptions:
         metavar="NAME",
     )
     address: str = option(
-        "", help="address of a running Dask or Ray cluster; without it one is started here", metavar="URL"
+        "",
+        help="address of a running Dask or Ray cluster; without it, one is started on this machine",
+        metavar="URL",
     )
     resume: bool = option(True, help="continue an interrupted run of the same plan")
     overwrite: bool = option(False, help="replace an existing output")
     max_bad: str | int = option("1%", help="stop when more rows than this are unusable", metavar="N|P%")
-    retries: int = option(3, help="how often a shard is tried again after its worker was lost", metavar="N")
+    retries: int = option(3, help="how often to retry a shard whose worker was lost", metavar="N")
     stall_timeout: float = option(
         STALL_TIMEOUT, help="seconds without a sign of life before a worker counts as lost", metavar="S"
     )
@@ -48,7 +50,9 @@ class RunOptions:
         if asked == "auto":
             return None
         if not asked.isdecimal() or int(asked) < 1:
-            raise ConfigError(f"--workers is {self.workers!r}", hint="give a whole number from 1 up, or auto")
+            raise ConfigError(
+                f"--workers is {self.workers!r}", hint="give a whole number, 1 or more, or auto"
+            )
         return int(asked)
 
     def check_stages(self, stages: Iterable[str]) -> None:
@@ -61,7 +65,7 @@ class RunOptions:
         for name in self.stage_caps():
             if name not in known:
                 raise ConfigError(
-                    f"--stage-workers names {name!r}, which is no stage of this run",
+                    f"--stage-workers names {name!r}, which is not a stage of this run",
                     hint=f"known: {', '.join(known)}",
                 )
 

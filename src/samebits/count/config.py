@@ -23,7 +23,7 @@ class CountConfig:
     unit: Literal["word", "char"] = option("word", help="count words or characters")
     n: int = option(1, help="length of the n-grams", short="-n")
     lower: bool = option(False, help="fold to lower case first")
-    min_count: int = option(1, help="leave rarer n-grams out of the table")
+    min_count: int = option(1, help="leave out n-grams rarer than this")
     top: int = option(20, help="how many of the most frequent n-grams to list")
     table: Literal["jsonl", "parquet"] = option("jsonl", help="format of the full table")
 

@@ -44,7 +44,7 @@ def map_array(path: Path) -> NDArray[Any]:
     try:
         dtype = np.dtype(found[1].decode())
     except TypeError:
-        raise ArtifactCorrupt(f"{path}: {found[1].decode()!r} is no type of number") from None
+        raise ArtifactCorrupt(f"{path}: {found[1].decode()!r} is not a type of number") from None
     if len(shape) > MOST_AXES or num * dtype.itemsize != size - start:
         raise ArtifactCorrupt(
             f"{path}: the header tells of shape {tuple(shape)} of {dtype.itemsize} bytes each, {size - start} bytes follow it"

@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 HINTS = {
-    errno.ENOSPC: "free some space; what was finished is kept, the same command goes on",
-    errno.EDQUOT: "free some of your quota; what was finished is kept, the same command goes on",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f); what was finished is kept, the same command goes on",
-    errno.EMFILE: "raise the limit on open files (ulimit -n 1024); the same command goes on",
-    errno.ENFILE: "close other programs: this machine has no more open files; the same command goes on",
+    errno.ENOSPC: "free some space; finished parts are kept, and the same command continues",
+    errno.EDQUOT: "free some of your quota; finished parts are kept, and the same command continues",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f); finished parts are kept, and the same command continues",
+    errno.EMFILE: "raise the limit on open files (ulimit -n 1024); the same command continues",
+    errno.ENFILE: "close other programs: this machine has no more open files; the same command continues",
     errno.EROFS: "choose an output on a disk that can be written",
     errno.EACCES: "choose an output folder you may write to",
     errno.EPERM: "choose an output folder you may write to",

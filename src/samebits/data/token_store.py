@@ -226,7 +226,7 @@ def _load(artifact: Artifact, split: str, about: dict[str, Any]) -> tuple[NDArra
     offsets = checked.array(artifact, f"{split}.offsets.npy", np.uint64, mmap=True)
     path = artifact.path(f"{split}.bin")
     size = path.stat().st_size
-    checked.ensure(size % dtype.itemsize == 0, path, f"{size} bytes are no whole number of tokens")
+    checked.ensure(size % dtype.itemsize == 0, path, f"{size} bytes is not a whole number of tokens")
     checked.offsets(artifact.path(f"{split}.offsets.npy"), offsets, total=size // dtype.itemsize)
     # an empty file cannot be mapped
     empty: NDArray[Any] = np.empty(0, dtype)

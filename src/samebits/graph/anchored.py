@@ -72,7 +72,7 @@ def from_json(value: Any, *, length: int) -> Anchored:
     if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
         raise ValueError("the graph has no list of nodes")
     if not isinstance(value.get("edges", []), list):
-        raise ValueError("the edges of the graph are no list")
+        raise ValueError("the edges of the graph are not a list")
     spans, labels = _nodes(value["nodes"], length)
     heads, arcs = _heads(value.get("edges", []), spans)
     place = {node: span[0] for node, span in spans.items()}

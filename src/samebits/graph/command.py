@@ -132,21 +132,21 @@ def _reading_flags() -> list[click.Parameter]:
             ["--directed"],
             is_flag=True,
             section=WHAT,
-            help="take JSON and t/v/e graphs, which do not say, for directed",
+            help="treat JSON and t/v/e graphs as directed if they do not say",
         ),
         flag(
             ["--budget"],
             default=10_000,
             metavar="N",
             section=WHAT,
-            help="states of the search to look at [10000]",
+            help="search states to visit [10000]",
         ),
     ]
 
 
 group = SectionedGroup(
     "graph",
-    help="Graphs: certified edit distance of pairs, matrices and nearest neighbours, pictures of edits; text-to-graph models.",
+    help="Compare graphs by exact edit distance: pairs, all pairs, nearest neighbours. Train models that turn text into graphs.",
 )
 group.example = "samebits graph distance a.json b.json"
 group.add_command(
@@ -161,7 +161,7 @@ group.add_command(
                 default="",
                 metavar="NAME=X",
                 section=WHAT,
-                help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named",
+                help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 each by default",
             ),
             SectionedOption(
                 ["--trees"],

@@ -130,7 +130,7 @@ def _predict_command() -> click.Command:
                 type=click.Choice(["auto", "argmax", "tree", "slots"]),
                 default="auto",
                 section=WHAT,
-                help="how a graph is chosen; auto holds it to the structure of the training graphs [auto]",
+                help="how to choose a graph; auto enforces the structure of the training graphs [auto]",
             ),
             flag(["--draw"], metavar="DIR", section=OTHER, help="folder for a picture of every graph"),
             flag(

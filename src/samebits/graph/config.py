@@ -54,7 +54,7 @@ class TrainConfig:
     lr: float | None = option(
         None, help="peak learning rate of AdamW; 0.004 for texts, 0.003 for sentences", metavar="X"
     )
-    warmup: int = option(100, help="steps in which the learning rate rises")
+    warmup: int = option(100, help="warm-up steps, in which the learning rate rises")
     weight_decay: float = option(0.01, help="weight decay of matrices and embeddings")
     clip: float = option(5.0, help="largest gradient norm; 0 does not clip")
     width: int | None = option(
@@ -65,13 +65,13 @@ class TrainConfig:
         None, help="share of states dropped; none for texts, 0.33 for sentences", metavar="X"
     )
     smoothing: float = option(
-        0.0, help="share of what is expected of heads and labels that is spread over all choices"
+        0.0, help="label smoothing: share of each target that is spread over all choices"
     )
     tag_weight: float = option(
         0.5, help="weight of parts of speech, tags and features in the loss, for sentences"
     )
     word_dropout: float = option(0.15, help="share of words read as unknown, for sentences")
-    min_count: int = option(2, help="rarer words count as unknown, for sentences")
+    min_count: int = option(2, help="words rarer than this count as unknown, for sentences")
     subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
     validate_every: int = option(250, help="steps between validations; 0: at the end")
     seed: int = option(1, help="root of all randomness")
@@ -85,7 +85,7 @@ class TrainConfig:
         how=True,
     )
     allow_environment_change: bool = option(
-        False, help="continue on another CPU or version, and mark the result as not exact", override=True
+        False, help="continue on a different CPU or version, and mark the result as not exact", override=True
     )
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class TrainConfig:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
         if self.batch % self.shards:
             raise ConfigError(
-                f"--batch {self.batch} cannot be cut into {self.shards} equal shards",
+                f"--batch {self.batch} cannot be split into {self.shards} equal shards",
                 hint=f"use --batch {-(-self.batch // self.shards) * self.shards}",
             )
         self.fit("char").check()
@@ -144,20 +144,22 @@ class GraphConfig:
         location=True,
     )
     against: tuple[str, ...] = option(
-        (), help="compare with these graphs instead of with one another", location=True, metavar="FILE"
+        (), help="compare with these graphs instead of with each other", location=True, metavar="FILE"
     )
-    budget: int = option(1000, help="states of the search to look at for each pair; 0 gives bounds only")
-    threshold: str = option("", help="distances above this need only be proven to be so", metavar="X")
+    budget: int = option(1000, help="search states to visit for each pair; 0 gives bounds only")
+    threshold: str = option(
+        "", help="stop at a pair once its distance is proven to be above this", metavar="X"
+    )
     costs: tuple[str, ...] = option(
-        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
+        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 each by default", metavar="NAME=X"
     )
     node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
-    directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
+    directed: bool = option(False, help="treat JSON and t/v/e graphs as directed if they do not say")
     trees: bool = option(False, help="compare ordered trees by tree edit distance")
     until_exact: bool = option(
         False,
-        help="go on with pairs that the budget leaves open until each is proven; may take very long",
+        help="keep searching where the budget ends until each pair is proven; may take very long",
         omit_default=True,
     )
 
@@ -192,16 +194,16 @@ class KnnConfig:
         (), help="files of the graphs to choose from", location=True, metavar="FILE"
     )
     k: int = option(10, help="how many nearest graphs", short="-k")
-    budget: int = option(1000, help="states of the search to look at for each candidate")
+    budget: int = option(1000, help="search states to visit for each candidate")
     costs: tuple[str, ...] = option(
-        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 if not named", metavar="NAME=X"
+        (), help="costs of edits, e.g. node_sub=2,edge_ins=0.5; 1 each by default", metavar="NAME=X"
     )
     node_label: str = option("label", help="key or attribute that holds a node's label; '' ignores labels")
     edge_label: str = option("label", help="key or attribute that holds an edge's label; '' ignores labels")
-    directed: bool = option(False, help="take JSON and t/v/e graphs, which do not say, for directed")
+    directed: bool = option(False, help="treat JSON and t/v/e graphs as directed if they do not say")
     until_exact: bool = option(
         False,
-        help="go on with candidates that the budget leaves open until each answer is proven; may take very long",
+        help="keep searching where the budget ends until each answer is proven; may take very long",
         omit_default=True,
     )
 
@@ -227,7 +229,7 @@ class GenerateConfig:
 
     inputs: tuple[str, ...] = option((), help="none: examples are drawn, not read", location=True)
     level: int = option(2, help="level of the curriculum, 1 to 7")
-    n: int = option(50_000, help="examples to keep, over all three splits", short="-n")
+    n: int = option(50_000, help="examples to draw, over all three splits", short="-n")
     depths: str = option(
         "", help="shares of depths for levels 2 to 4, e.g. 2:20,3:40,4:40", metavar="D:W,..."
     )
@@ -250,7 +252,7 @@ class GenerateConfig:
         if not self.depths:
             return DEPTHS.get(self.level, ())
         if self.level not in (2, 3, 4):
-            raise ConfigError(f"--depths has no meaning at level {self.level}", hint="leave it out")
+            raise ConfigError(f"--depths does not apply at level {self.level}", hint="leave it out")
         pairs = []
         for item in self.depths.split(","):
             depth, _, weight = item.partition(":")

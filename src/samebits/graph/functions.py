@@ -159,5 +159,5 @@ def _prove_round(
 def _map(stage: str, task: Any, shards: ShardTable, state: Any, workers: int | str) -> Iterator[Any]:
     """Run a task over shards on threads; the kernels release the lock of the interpreter."""
     if isinstance(workers, bool) or not (isinstance(workers, int) or workers == "auto"):
-        raise ConfigError(f"workers is {workers!r}", hint='use a whole number from 1 up, or "auto"')
+        raise ConfigError(f"workers is {workers!r}", hint='use a whole number, 1 or more, or "auto"')
     return map_in_memory("graph", stage, task, shards, state=state, unit=stage, workers=workers)

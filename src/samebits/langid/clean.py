@@ -47,9 +47,13 @@ class CleanConfig:
     input_format: str = option("auto", help="format of the input; auto goes by the suffix", metavar="NAME")
     text_column: str = option("text", help="column that holds the text")
     lang_column: str = option("lang", help="column that holds the label")
-    min_confidence: float = option(0.5, help="least probability (exact: share of known words) to keep a row")
+    min_confidence: float = option(
+        0.5, help="probability (exact: share of known words) a row needs to be kept"
+    )
 
-    table: Literal["jsonl", "labels"] = option("jsonl", help="kept rows as JSON lines, or as __label__ lines")
+    table: Literal["jsonl", "labels"] = option(
+        "jsonl", help="write kept rows as JSON lines or as __label__ lines"
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_confidence <= 1:

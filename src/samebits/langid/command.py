@@ -230,7 +230,7 @@ def _predict_command() -> click.Command:
                 ["-o", "--output"],
                 metavar="FILE",
                 section=PRINT,
-                help="write the table back with columns lang and confidence; all others stay",
+                help="write the table back with columns lang and confidence added",
             ),
             *_reading_flags(labels=False),
         ],
@@ -300,13 +300,13 @@ def _import_command() -> click.Command:
 
 
 _COMMANDS: dict[str, Callable[[], click.Command]] = {
-    "train": _train_command,
     "predict": _predict_command,
     "spans": _spans_command,
+    "languages": languages_command,
+    "train": _train_command,
     "clean": _clean_command,
     "eval": _eval_command,
     "merge": _merge_command,
-    "languages": languages_command,
     "overlap": overlap_command,
     "export": export_command,
     "import": _import_command,
@@ -325,5 +325,8 @@ class _LangidGroup(SectionedGroup):
         return _COMMANDS[cmd_name]() if cmd_name in _COMMANDS else None
 
 
-group = _LangidGroup("langid", help="Identify languages: train from noisy labels, predict, clean, compare.")
+group = _LangidGroup(
+    "langid",
+    help="Name the language of texts; train language identifiers from noisy labels; find wrong labels.",
+)
 group.example = "echo 'Guten Morgen' | samebits langid predict"

@@ -22,7 +22,7 @@ class LangidConfig:
     )
     eval: tuple[str, ...] = option(
         (),
-        help="labelled rows to report on; the training rows themselves if absent",
+        help="labelled rows to report on; the training rows if not given",
         location=True,
         metavar="FILE,...",
     )
@@ -38,18 +38,23 @@ class LangidConfig:
     )
     text_column: str = option("text", help="column that holds the text")
     lang_column: str = option("lang", help="column that holds the label")
-    cycles: int = option(1, help="train, drop rows that disagree, train again: how many times to train")
-    base_confidence: float = option(0.5, help="exact: least share of known words to keep a row after a cycle")
-    confidence_margin: float = option(0.5, help="exact: a kept row's lead over the runner-up is above this")
-    drop_bits: int = option(128, help="backoff: a row whose label is behind by more than this is a suspect")
-    refine: int = option(10, help="backoff: passes that move weight to what tells languages apart; 0 is none")
+    cycles: int = option(1, help="how many times to train; rows that disagree are dropped in between")
+    base_confidence: float = option(
+        0.5, help="exact: share of known words a row needs to be kept after a cycle"
+    )
+    confidence_margin: float = option(0.5, help="exact: how far a row must lead the runner-up to be kept")
+    drop_bits: int = option(
+        128, help="backoff: a row whose label is further behind than this, in bits, is a suspect"
+    )
+    refine: int = option(10, help="backoff: passes of refinement, to tell languages apart better; 0: none")
     megabytes: int = option(
         15,
         help="compact: size of the model",
         omit_default=True,  # models of earlier versions keep their digests
     )
     sentences: Literal["none", "rules", "punkt"] = option(
-        "none", help="split rows into sentences first: by own rules, or with NLTK as the reference does"
+        "none",
+        help="split rows into sentences first: with built-in rules, or with NLTK as the reference does",
     )
     script: str = option(
         "auto", help="exact: script to keep, e.g. Latn; auto takes each row's own", metavar="NAME"

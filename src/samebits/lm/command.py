@@ -38,7 +38,7 @@ def summarize(record: RunRecord) -> None:
 
 def _train_command() -> click.Command:
     dry = SectionedOption(
-        ["--dry-run"], is_flag=True, section=PRINT, help="say what the run would need, and start nothing"
+        ["--dry-run"], is_flag=True, section=PRINT, help="say what the run would need, without starting it"
     )
     command = job_command(
         "lm",
@@ -208,7 +208,7 @@ def _eval_command() -> click.Command:
                 type=click.Choice(["all", "train", "val"]),
                 default="all",
                 section=WHAT,
-                help="the whole input, or one side of the cut that training makes [all]",
+                help="which part of the input: all, or what training used for train or val [all]",
             ),
             SectionedOption(
                 ["--text-column"],
@@ -245,7 +245,7 @@ def _export_command() -> click.Command:
                 help="gpt2 and llama load in transformers; safetensors comes with a loader [safetensors]",
             ),
         ],
-        help="Write the weights for another program; where transformers is installed, load them there and compare.",
+        help="Write the weights for another program; if transformers is installed, load them there and compare.",
         example="samebits lm export -m run -o run-gpt2 --format gpt2",
     )
 

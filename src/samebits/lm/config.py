@@ -61,7 +61,7 @@ class LmConfig:
         "shakespeare-char", help="sizes to start from"
     )
     depth: int | None = option(
-        None, help="one dial for the size: layers, with 32 times as much width", metavar="N"
+        None, help="one dial for the size: N layers, N heads, a width of 32 N", metavar="N"
     )
     layers: int | None = option(None, help="number of blocks", metavar="N")
     heads: int | None = option(None, help="attention heads", metavar="N")
@@ -71,19 +71,19 @@ class LmConfig:
         "modern", help="kind of block: what learns fastest, or that of GPT-2", saved_as="model"
     )
     norm: Literal["auto", "rms", "layer"] = option("auto", help="norm of the block")
-    positions: Literal["auto", "rope", "learned"] = option("auto", help="how positions are told")
+    positions: Literal["auto", "rope", "learned"] = option("auto", help="how positions are encoded")
     activation: Literal["auto", "relu2", "gelu", "swiglu"] = option("auto", help="activation of the MLP")
     qk_norm: Literal["auto", "on", "off"] = option("auto", help="normalise queries and keys")
     tied: Literal["auto", "on", "off"] = option(
         "auto", help="one matrix for input and output; auto: in the classic block"
     )
     ngrams: int | None = option(
-        None, help="embeddings of the last 2 to N tokens are added, up to 4; 1: none", metavar="N"
+        None, help="add embeddings of the last 2 to N tokens, up to 4; 1: none", metavar="N"
     )
-    ngram_rows: int = option(8192, help="most rows of each of these embeddings")
+    ngram_rows: int = option(8192, help="most rows of each n-gram embedding")
     dropout: float = option(0.0, help="share of activations dropped in training")
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")
-    vocab_size: int = option(0, help="ids of a .bin file; 0 takes the largest id and one", metavar="N")
+    vocab_size: int = option(0, help="number of ids of a .bin file; 0: the largest id plus one", metavar="N")
     val_ratio: float = option(0.1, help="share at the end of the text kept for validation")
     batch: int | None = option(None, help="windows per step", metavar="N")
     steps: int | None = option(None, help="updates to make", short="-s", metavar="N")
@@ -103,8 +103,10 @@ class LmConfig:
     warmup: int | None = option(None, help="steps of warm-up", metavar="N")
     cooldown: float = option(0.5, help="share of the steps in which trapezoid falls to 0")
     validate_every: int | None = option(None, help="steps between validations; 0: at the end", metavar="N")
-    plateau: int = option(0, help="halve the learning rate after so many validations without gain; 0: never")
-    early_stop: int = option(0, help="stop after so many validations without gain; 0: never")
+    plateau: int = option(
+        0, help="halve the learning rate after this many validations without improvement; 0: never"
+    )
+    early_stop: int = option(0, help="stop after this many validations without improvement; 0: never")
     sample_every: int = option(0, help="steps between samples, a multiple of --validate-every; 0: at the end")
     sample_tokens: int = option(400, help="length of a sample")
     prompt: str = option("", help="text that the samples continue")
@@ -126,11 +128,11 @@ class LmConfig:
         how=True,
     )
     max_seconds: float = option(
-        0.0, help="stop at a checkpoint after so long; the same command goes on", how=True
+        0.0, help="stop at a checkpoint after this many seconds; the same command continues", how=True
     )
     tensorboard: bool = option(True, help="write TensorBoard files to RUN.tb", how=True)
     allow_environment_change: bool = option(
-        False, help="continue on another CPU or version, and mark the result as not exact", override=True
+        False, help="continue on a different CPU or version, and mark the result as not exact", override=True
     )
 
     def __post_init__(self) -> None:

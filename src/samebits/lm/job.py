@@ -129,7 +129,7 @@ class LmJob:
         if not result.finished:
             raise Interrupted(
                 f"stopped after {config.max_seconds:g} s at step {result.steps_done} of {recipe.fit.steps}",
-                hint="the same command goes on",
+                hint="the same command continues",
             )
         metrics = _write(config, source, recipe, result, folder, out)
         shutil.rmtree(folder, ignore_errors=True)

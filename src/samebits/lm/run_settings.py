@@ -60,8 +60,8 @@ def resolve(config: LmConfig, vocab: int) -> RunSettings:
     batch = config.batch or sizes["batch"]
     if batch % config.shards:
         raise ConfigError(
-            f"--batch {batch} cannot be cut into --shards {config.shards} equal parts",
-            hint=f"use a multiple of {config.shards}, or other shards",
+            f"--batch {batch} cannot be split into --shards {config.shards} equal parts",
+            hint=f"use a multiple of {config.shards}, or a different number of shards",
         )
     steps = sizes["steps"] if config.steps is None else config.steps
     fit = _fit(config, arch, steps)
@@ -69,7 +69,7 @@ def resolve(config: LmConfig, vocab: int) -> RunSettings:
     every = fit.validate_every
     if config.sample_every and (not every or config.sample_every % every):
         raise ConfigError(
-            f"--sample-every {config.sample_every} is no multiple of --validate-every {every}",
+            f"--sample-every {config.sample_every} is not a multiple of --validate-every {every}",
             hint="samples are made at validations; choose a multiple",
         )
     compute = "portable" if config.arithmetic == "portable" else "compiled" if config.compile else "eager"
@@ -92,8 +92,8 @@ def _architecture(config: LmConfig, sizes: dict[str, int], vocab: int) -> Archit
     width, heads = sizes["width"], sizes["heads"]
     if width % heads or width // heads % WIDTH_STEP:
         raise ConfigError(
-            f"a width of {width} cannot be cut into {heads} heads of an even width",
-            hint=f"use --width {-(-width // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or other --heads",
+            f"a width of {width} cannot be split into {heads} heads of an even width",
+            hint=f"use --width {-(-width // (heads * WIDTH_STEP)) * heads * WIDTH_STEP}, or a different number of --heads",
         )
     choices: dict[str, Any] = dict(BLOCKS[config.kind])
     for name in ("norm", "positions", "activation"):

@@ -25,6 +25,6 @@ def require_descriptors(number: int, needed_for: str) -> None:
         used = limit
     if limit - used < number:
         raise ConfigError(
-            f"{needed_for} needs {number} open files more, {max(0, limit - used)} are left of the limit of {limit}",
+            f"{needed_for} needs {number} more open files, and {max(0, limit - used)} are left of the limit of {limit}",
             hint="raise the limit (ulimit -n 1024) or use fewer workers",
         )

@@ -166,7 +166,7 @@ def _ordered(specs: Mapping[str, StageSpec]) -> list[str]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise ConfigError("stages wait for one another: " + " -> ".join(error.args[1])) from None
+        raise ConfigError("stages depend on each other: " + " -> ".join(error.args[1])) from None
     written = list(specs)
     ready: list[str] = []
     order: list[str] = []

@@ -60,7 +60,7 @@ class TokensConfig:
         "cut", help="what happens to a longer row: cut it, drop it, stop, or take several windows of it"
     )
     stride: int | None = option(
-        None, help="tokens from one window to the next; max-length when not given", metavar="N"
+        None, help="tokens from one window to the next; max-length if not given", metavar="N"
     )
     val_ratio: float = option(0.0, help="share of rows that go to validation, by a hash of the row number")
     seed: int = option(0, help="seed of the split and of the order")
@@ -75,7 +75,7 @@ class TokensConfig:
     export: tuple[str, ...] = option(
         (), help="packed: make the files readable by nanogpt, megatron or both", metavar="NAME,…"
     )
-    max_line_mb: int = option(128, help="a longer line or row is a bad one", metavar="MB")
+    max_line_mb: int = option(128, help="a line or row longer than this is a bad row", metavar="MB")
     cell_mb: float = option(4.0, help="size of a shard of the input in MiB", how=True, metavar="MB")
     batch_size: int = option(1000, help="rows encoded at once", how=True)
     memory_mb: int = option(

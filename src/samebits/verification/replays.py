@@ -168,4 +168,4 @@ def _differs(artifact: Artifact, text: str, found: ReplayResult) -> ParityError:
             f"this proves nothing: the run was made with a different {', '.join(other)}, and its bits are promised for one "
             "type of CPU and one set of libraries only"
         )
-    return ParityError(f"{artifact.folder} does not come out as it says, first in {text}", hint=hint)
+    return ParityError(f"{artifact.folder} cannot be reproduced; first difference in {text}", hint=hint)

@@ -96,7 +96,7 @@ class Program:
                 or not grad.flags.c_contiguous
                 or grad.shape != self._params[name].shape
             ):
-                raise ValueError(f"the gradient of {name!r} is no float32 array shaped like it")
+                raise ValueError(f"the gradient of {name!r} is not a float32 array of the same shape")
             addresses[name] = grad.__array_interface__["data"][0]
         self._records["weight_grad"] = [addresses[op.weight] for op in self._ops]
         self._records["second_grad"] = [addresses[op.second] for op in self._ops]
@@ -131,7 +131,7 @@ class Program:
 
     def _check(self, ids: Ids, targets: Ids) -> None:
         if ids.shape != targets.shape or ids.ndim != 2 or ids.shape[1] != self.block:
-            raise ValueError(f"ids of shape {ids.shape} and {targets.shape} are no windows of {self.block}")
+            raise ValueError(f"ids of shape {ids.shape} and {targets.shape} are not windows of {self.block}")
         if not 0 < len(ids) <= self.windows:
             raise ValueError(f"{len(ids)} windows in a program for up to {self.windows}")
         self._check_ids(ids)

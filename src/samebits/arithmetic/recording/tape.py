@@ -58,7 +58,7 @@ class Tape:
     ) -> None:
         for name, value in params.items():
             if value.dtype != np.float32 or not value.flags.c_contiguous:
-                raise ValueError(f"the parameter {name!r} is no float32 array in one piece")
+                raise ValueError(f"the parameter {name!r} is not a contiguous float32 array")
         self.params, self.gradients, self.cache = params, gradients, cache
         self.windows, self.block = windows, block
         per_window = round_up(block, PANEL)

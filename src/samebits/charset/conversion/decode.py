@@ -56,7 +56,7 @@ class DecodeConfig:
     label: Literal["folder", "detected", "none"] = option(
         "folder", help="label of a row: its file's folder, the detected language, or none"
     )
-    min_confidence: float = option(0.2, help="leave files out whose encoding is less certain")
+    min_confidence: float = option(0.2, help="skip files whose encoding is less certain than this")
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_confidence <= 1:

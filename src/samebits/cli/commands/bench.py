@@ -70,7 +70,7 @@ class PerJobGroup(SectionedGroup):
             cmd_name,
             callback=callback,
             params=[
-                flags.input_argument(),
+                *flags.job_inputs(cmd_name),
                 flags.config_file_flag(),
                 *flags.config_flags(job.Config),
                 *self._params(),
@@ -80,7 +80,7 @@ class PerJobGroup(SectionedGroup):
             ],
             help=self.help,
             short_help=job.summary,
-            example=f"samebits bench {self.name} {cmd_name} corpus/*.txt",
+            example=f"samebits bench {self.name} {cmd_name} {flags.JOB_ARGUMENTS[cmd_name]}",
         )
 
 

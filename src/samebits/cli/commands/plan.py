@@ -48,7 +48,7 @@ def _plan_command(job_name: str) -> click.Command:
         _show_plan(job_name, values)
 
     parameters = [
-        flags.input_argument(),
+        *flags.job_inputs(job_name),
         flags.config_file_flag(),
         *flags.config_flags(job.Config),
         SectionedOption(["--json", "as_json"], is_flag=True, section=PRINT, help="print the plan as JSON"),
@@ -59,7 +59,7 @@ def _plan_command(job_name: str) -> click.Command:
         params=parameters,
         help=f"Show what '{job_name}' would do ({job.summary}), and the digest of that plan. Nothing is computed.",
         short_help=job.summary,
-        example=f"samebits plan {job_name} corpus/*.txt",
+        example=f"samebits plan {job_name} {flags.JOB_ARGUMENTS[job_name]}",
     )
 
 

@@ -27,7 +27,7 @@ def _serve(folder: str, host: str, port: int | None, token: str, *, open_page: b
         or set(token) & set(' ";,\\')
     ):
         raise ConfigError(
-            "the token is too short, or no plain text", hint=f"use {LEAST_TOKEN} or more letters and digits"
+            "the token is too short, or not plain text", hint=f"use {LEAST_TOKEN} or more letters and digits"
         )
     from samebits.serve.server import run
 
@@ -61,7 +61,7 @@ command = SectionedCommand(
             default="127.0.0.1",
             metavar="ADDRESS",
             section=OTHER,
-            help="address to listen on; beyond this machine every request needs the token [127.0.0.1]",
+            help="address to listen on; if other machines can reach it, every request needs the token [127.0.0.1]",
         ),
         SectionedOption(
             ["--port"],
@@ -76,7 +76,7 @@ command = SectionedCommand(
             envvar="SAMEBITS_SERVE_TOKEN",
             metavar="TEXT",
             section=OTHER,
-            help="secret that every request must bring; generated if one is needed",
+            help="secret that every request must send; generated if one is needed",
         ),
         SectionedOption(
             ["--open/--no-open", "open_page"],

@@ -53,7 +53,7 @@ def column_batches(data: Any, wanted: Wanted) -> Iterator[Batch]:
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
         yield from _of_rows(iter(data), wanted)
     else:
-        raise ConfigError(f"{shape_name(data)} is no table of rows", hint=_shapes(wanted))
+        raise ConfigError(f"{shape_name(data)} is not a table of rows", hint=_shapes(wanted))
 
 
 def rows_of(data: Any) -> Sequence[Any]:
@@ -66,7 +66,7 @@ def rows_of(data: Any) -> Sequence[Any]:
         return data
     if not is_table(data) and (isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable)):
         raise ConfigError(
-            f"{shape_name(data)} is no list of examples", hint="pass a list, a table or a generator"
+            f"{shape_name(data)} is not a list of examples", hint="pass a list, a table or a generator"
         )
     if not is_table(data) or _library(data) in ("numpy", "datasets") or not has_columns(data):
         return list(data) if not hasattr(data, "to_pylist") else _values(data)

@@ -257,7 +257,9 @@ def _unknown_suffix(argument: str, name: str) -> InputError:
     suffix = os.path.splitext(name)[1]
     close = difflib.get_close_matches(suffix, SUFFIXES, n=1) if suffix else []
     guess = f"did you mean {close[0]!r}? " if close else ""
-    return InputError(f"the suffix {suffix!r} tells no format", path=argument, hint=guess + _known_suffixes())
+    return InputError(
+        f"the suffix {suffix!r} is not a known format", path=argument, hint=guess + _known_suffixes()
+    )
 
 
 def _known_suffixes() -> str:

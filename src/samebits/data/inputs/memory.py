@@ -159,7 +159,7 @@ def texts_of(data: Any, column: str | None = None) -> Iterator[str]:
 def text_batches(data: Any, column: str | None = None, *, size: int = 4096) -> Iterator[list[str]]:
     """Yield what ``texts_of`` does, ``size`` texts at a time."""
     if isinstance(data, str | bytes | os.PathLike) or not isinstance(data, Iterable):
-        raise ConfigError(f"{shape_name(data)} is no list of texts", hint="put it in a list: [text]")
+        raise ConfigError(f"{shape_name(data)} is not a list of texts", hint="put it in a list: [text]")
     if column is None and (isinstance(data, Mapping) or has_columns(data)):
         raise _which_column(data)
     if column is not None or is_table(data):

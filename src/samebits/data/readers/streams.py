@@ -70,7 +70,7 @@ def _check_ratio(num_bytes: int, size: int, path: str) -> None:
         raise InputError(
             f"expands to more than {MAX_RATIO} times its {size} bytes, like a file made to fill disks",
             path=path,
-            hint="if it is what it should be, decompress it yourself and give the result",
+            hint="if the file is what you expect, decompress it yourself and give the result",
         )
 
 

@@ -120,7 +120,7 @@ class Flights:
         """Return the error of a lost cluster."""
         return ClusterLost(
             f"the {self._engine} cluster at {self._where} is lost: {what}",
-            hint="start it again; finished parts are kept, the same command goes on",
+            hint="start it again; finished parts are kept, and the same command continues",
         )
 
     def give_up(self, what: str) -> None:

@@ -242,7 +242,7 @@ class RayExecutor:
             if index not in living and self._flights.pop(ref):
                 blamed = index if index in held else None
                 flight.result.set_exception(
-                    WorkerLost(f"a worker fell silent ({reason})", shard=blamed, reason=reason)
+                    WorkerLost(f"a worker stopped responding ({reason})", shard=blamed, reason=reason)
                 )
 
     def recover(self, workers: int) -> None:

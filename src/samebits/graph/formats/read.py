@@ -129,7 +129,7 @@ def _reader_for(path: Path, data: bytes) -> Reader:
         named = _read_tve
     if named is None:
         raise InputError(
-            "the suffix tells no format of graphs, and the content none either",
+            "neither the suffix nor the content is that of a known graph format",
             path=str(path),
             hint=f"known: {', '.join(SUFFIXES)}; a t/v/e file begins with a line: t # 0",
         )

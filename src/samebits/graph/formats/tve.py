@@ -104,7 +104,7 @@ def _taken(fields: list[str], path: str, number: int) -> tuple[list[int], Label]
     for text in fields[1:before]:
         if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
             raise InputError(
-                f"{text[:20]!r} is no number of a node", path=path, line=number, hint=f"write {shape}"
+                f"{text[:20]!r} is not the number of a node", path=path, line=number, hint=f"write {shape}"
             )
         names.append(int(text))
     return names, fields[before] if len(fields) > before else None

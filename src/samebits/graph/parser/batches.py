@@ -255,7 +255,7 @@ class GraphBatches:
         """Refuse a batch that cannot be cut evenly or is larger than the data."""
         if self.batch_size % num_shards:
             raise ConfigError(
-                f"a batch of {self.batch_size} examples cannot be cut into {num_shards} equal shards",
+                f"a batch of {self.batch_size} examples cannot be split into {num_shards} equal shards",
                 hint=f"use --batch {-(-self.batch_size // num_shards) * num_shards}",
             )
         if self.batch_size > len(self.rows):

@@ -113,7 +113,7 @@ def _check(found: Lexicon) -> None:
         raise ValueError(f"{len(found.tags)} kinds of tags for {found.kind}s")
     for names in (found.characters, found.words, found.nodes, found.arcs, *found.tags):
         if len(set(names)) != len(names):
-            raise ValueError("a name is there twice")
+            raise ValueError("a name appears twice")
     if found.characters[:4] != (*RESERVED, *ENDS) or found.words[:2] not in ((), RESERVED):
         raise ValueError("the first names are not those of padding and the unknown")
     if len(found.nodes) < 1 or found.arcs[:2] != ("", ROOT_ARC):

@@ -146,7 +146,7 @@ def _map_bin(path: Path) -> NDArray[Any]:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     if size % BIN_DTYPE.itemsize:
         raise InputError(
-            f"{size} bytes are no whole number of 16-bit ids",
+            f"{size} bytes is not a whole number of 16-bit ids",
             path=str(path),
             offset=size - 1,
             hint="the file was cut off, or holds ids of a different width",

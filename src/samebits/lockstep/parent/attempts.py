@@ -195,7 +195,7 @@ class Attempt:
     def _interrupted(self) -> Interrupted:
         if self.run.place.folder is None and not self.run.place.rank:
             return Interrupted(
-                "interrupted; nothing is kept", hint="give a checkpoint folder to be able to go on"
+                "interrupted; nothing is kept", hint="give a checkpoint folder to be able to continue"
             )
         return Interrupted(
             f"interrupted after {self.steps_done} steps; checkpoints are kept{' by rank 0' if self.run.place.rank else ''}",
@@ -217,7 +217,7 @@ class Attempt:
         if self._failures:
             raise _error_of(min(self._failures, key=lambda failed: failed.shard))
         if not self._ended:
-            raise WorkerLost(f"all workers ended without a word at step {crew.step}", reason="ended early")
+            raise WorkerLost(f"all workers ended without a message at step {crew.step}", reason="ended early")
 
     def _due(self) -> bool:
         every = self.run.every.seconds

@@ -157,7 +157,7 @@ def _identity(objective: Objective, config: FitConfig, place: Place) -> Identity
     if not 1 <= place.workers <= config.shards:
         raise ConfigError(
             f"{place.workers} workers for {config.shards} gradient shards",
-            hint=f"use 1 to {config.shards} workers; more shards allow more, with other bits",
+            hint=f"use 1 to {config.shards} workers; more shards allow more, but change the bits",
         )
     check_shards(objective, config.shards)
     layout = make_layout(objective.spec())

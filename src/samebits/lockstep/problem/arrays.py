@@ -45,11 +45,11 @@ class ArrayBatches:
         self._order: tuple[int, NDArray[np.int64]] = (-1, np.zeros(0, np.int64))
 
     def check(self, num_shards: int) -> None:
-        """Refuse a batch that cannot be cut into equal shards: their mean would not be the mean over rows."""
+        """Refuse a batch that cannot be split into equal shards: their mean would not be the mean over rows."""
         if self.units_per_step % num_shards:
             raise ConfigError(
-                f"a batch of {self.units_per_step} rows cannot be cut into {num_shards} equal shards",
-                hint=f"make the batch a multiple of {num_shards}, or choose other shards",
+                f"a batch of {self.units_per_step} rows cannot be split into {num_shards} equal shards",
+                hint=f"make the batch a multiple of {num_shards}, or choose a different number of shards",
             )
 
     def identity(self) -> dict[str, Any]:

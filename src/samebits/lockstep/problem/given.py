@@ -74,11 +74,11 @@ class LoaderBatches:
     seed: int
 
     def check(self, num_shards: int) -> None:
-        """Refuse a batch that cannot be cut into equal shards."""
+        """Refuse a batch that cannot be split into equal shards."""
         if self.units_per_step % num_shards or self.units_per_step > len(self.dataset):
             raise ConfigError(
-                f"batches of {self.units_per_step} rows of {len(self.dataset)} cannot be cut into {num_shards} equal shards",
-                hint=f"give the loader a batch_size that is a multiple of {num_shards}, or fit other shards",
+                f"batches of {self.units_per_step} rows of {len(self.dataset)} cannot be split into {num_shards} equal shards",
+                hint=f"give the loader a batch_size that is a multiple of {num_shards}, or fit with a different number of shards",
             )
 
     def identity(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _array(value: Any) -> NDArray[Any]:
     found = np.asarray(value.detach().numpy() if hasattr(value, "detach") else value)
     if found.ndim == 0 or found.dtype == object:
         raise ConfigError(
-            f"data of type {type(value).__name__} are no rows",
+            f"data of type {type(value).__name__} is not rows",
             hint="give arrays, a dict or tuple of them, or a DataLoader",
         )
     return found

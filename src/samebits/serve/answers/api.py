@@ -136,7 +136,7 @@ async def rows_of(request: Request) -> tuple[str, Any]:
     except FileNotListed:
         raise HTTPException(404, "the artifact has no such file") from None
     if not name.endswith(".jsonl"):
-        raise HTTPException(400, "that file is no table")
+        raise HTTPException(400, "that file is not a table")
     where = {
         key.removeprefix("where."): v for key, v in request.query_params.items() if key.startswith("where.")
     }

@@ -145,7 +145,7 @@ def _first_step(left: tuple[FolderPlace, About], right: tuple[FolderPlace, About
         f"the {step:,} steps before it are the same to the last bit" if step else "they differ from the start"
     )
     if not lines[0] or not lines[1]:
-        sentence = f"the same for {step:,} steps, then one of them goes on"
+        sentence = f"the same for {step:,} steps, then one of them continues"
     return Difference("step", name, step, sentence, *lines)
 
 

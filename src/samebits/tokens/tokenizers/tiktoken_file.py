@@ -109,7 +109,7 @@ def _ranks(document: bytes) -> dict[bytes, int]:
         parts = line.split()
         token = _decoded(parts[0]) if len(parts) == 2 and parts[1].isdigit() else None
         if not token:
-            raise ConfigError(f"line {number} is no token with its rank")
+            raise ConfigError(f"line {number} is not a token with its rank")
         ranks[token] = int(parts[1])
     missing = [byte for byte in range(256) if bytes((byte,)) not in ranks]
     if missing:

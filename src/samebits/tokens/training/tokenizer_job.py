@@ -29,7 +29,7 @@ class TokenizerConfig:
         "bpe", help="byte pairs, pieces of words, words or characters", short="-k"
     )
     vocab_size: int = option(32000, help="largest vocabulary, special tokens included")
-    min_count: int = option(1, help="leave rarer characters, words or pairs out")
+    min_count: int = option(1, help="leave out characters, words or pairs rarer than this")
     columns: tuple[str, ...] = option(("text",), help="columns that hold the text", metavar="NAME,…")
     sample_mb: int = option(100, help="bpe, wordpiece, unigram: text to learn from at most, in MB")
     seed: int = option(0, help="bpe, wordpiece, unigram: seed of the sample")
