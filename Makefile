@@ -20,9 +20,9 @@ help:  ## show the targets
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# What the demo needs: the package, tokenizers and PyTorch.
+# What the demo needs: the package and tokenizers. No PyTorch, and nothing of the other extras.
 $(VENV)/.stamp-run: $(SETUP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[graph,tokens]'
+	$(BIN)/python -m pip install --quiet --editable '.[tokens]'
 	@$(COMPILE)
 	@touch $@
 

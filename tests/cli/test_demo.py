@@ -34,11 +34,9 @@ def test_the_world_is_the_same_every_time_and_truth_says_what_is_what(tmp_path: 
 def test_the_demo_shows_results_and_one_digest_and_its_last_lines_work(
     tmp_path: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without the parser, which needs torch; the rest must not."""
-    monkeypatch.setattr(
-        demo, "QUICK", ("model.steps=2", "model.sample_tokens=5", "untrained.sample_tokens=5")
-    )
-    monkeypatch.setattr(demo, "PARSER_EXTRAS", ("a module that nobody has",))
+    small = ("model.steps=2", "model.sample_tokens=5", "untrained.sample_tokens=5")
+    parser = ("expressions.n=200", "parser.steps=2", "parser.validate_every=0")
+    monkeypatch.setattr(demo, "QUICK", (*small, *parser))
     monkeypatch.setattr(demo_ways, "WAYS", (demo_ways.WAYS[0], demo_ways.WAYS[3]))
     folder = tmp_path / "demo"
     arguments = ["demo", "--quick", "--no-progress", "-w", "1", "-o", str(folder)]
@@ -46,10 +44,12 @@ def test_the_demo_shows_results_and_one_digest_and_its_last_lines_work(
     shown = capsys.readouterr().out
     assert "169 of 169 files decoded" in shown
     assert "112 of 115 wrong labels found" in shown
+    assert "unseen expressions parsed exactly" in shown
     assert "the same 2 ways" in shown
     assert max(map(len, shown.partition("look:")[0].splitlines())) <= 80, "a terminal of 80 columns"
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for section in ("runs", "parity", "peers", "timeline", "lm", "langid", "charset", "tokens", "machine"):
+    sections = "runs parity peers timeline lm graph langid charset tokens machine"
+    for section in sections.split():
         assert f'<section id="{section}">' in page
     for line in demo.closing_lines(folder):
         assert line in shown

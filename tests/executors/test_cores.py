@@ -115,7 +115,7 @@ def test_no_more_workers_than_shards() -> None:
 
 
 def test_what_was_asked_for_is_given() -> None:
-    assert choose_workers(64, num_shards=100, machine=BIG) == Choice(64, "64 workers: as requested")
+    assert choose_workers(64, num_shards=100, machine=BIG) == Choice(64, "64 workers (as requested)")
 
 
 def test_this_machine_has_at_least_one_of_everything() -> None:

@@ -96,7 +96,9 @@ def test_too_few_open_files_are_named_before_anything_is_started(
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) + 8, hard))
     try:
-        with pytest.raises(ConfigError, match="-x processes needs 28 more open files, and 9 are left") as caught:
+        with pytest.raises(
+            ConfigError, match="-x processes needs 28 more open files, and 9 are left"
+        ) as caught:
             ProcessesExecutor(ExecutorOptions(workers=2))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

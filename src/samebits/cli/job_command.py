@@ -128,6 +128,8 @@ def observing(values: dict[str, Any]) -> Iterator[Observer]:
 
 
 def _say_where(record: RunRecord, output: str) -> None:
-    click.echo(f"{record.why_workers}; {record.seconds:.2f} s", err=True)
+    joined = ", " if record.why_workers.endswith(")") else "; "
+    seconds = f"{record.seconds:.2f}" if record.seconds < 1 else f"{record.seconds:,.1f}"
+    click.echo(f"{record.why_workers}{joined}{seconds} s", err=True)
     click.echo(f"digest {record.artifact_digest}", err=True)
     click.echo(f"written to {output}", err=True)

@@ -97,8 +97,9 @@ def choose_workers(
     most = max(1, num_shards)
     if requested is not None:
         workers = min(requested, most)
-        why = "as requested" if workers == requested else f"{requested} requested, {_only(num_shards)}"
-        return Choice(workers, f"{_count(workers)}: {why}")
+        if workers == requested:
+            return Choice(workers, f"{_count(workers)} (as requested)")
+        return Choice(workers, f"{_count(workers)}: {requested} requested, {_only(num_shards)}")
     machine = machine or look_at_machine()
     limits = [machine.physical, most]
     if machine.quota is not None:

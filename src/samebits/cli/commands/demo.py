@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,9 +89,7 @@ job = "graph eval"
 inputs = ["@expressions/test.jsonl"]
 model = "@parser"
 """
-QUICK = ("model.steps=60",)
-QUICK_PARSER = ("parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
-PARSER_EXTRAS = ("sympy",)
+QUICK = ("model.steps=60", "parser.steps=20", "parser.validate_every=20", "expressions.n=1000")
 END = "<|endoftext|>"
 
 
@@ -103,12 +100,10 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple
     folder = Path(output)
     made = write_world(folder / "world")
     (folder / "world" / "story.txt").write_text(story(), encoding="utf-8")
-    parses = all(find_spec(name) is not None for name in PARSER_EXTRAS)
     (folder / "recipe-text.toml").write_text(TEXT.format(name="recipe-text.toml"), encoding="utf-8")
-    whole = TEXT.format(name="recipe.toml") + MODEL + (PARSER if parses else "")
+    whole = TEXT.format(name="recipe.toml") + MODEL + PARSER
     (folder / "recipe.toml").write_text(whole, encoding="utf-8")
-    changes = (*QUICK, *(QUICK_PARSER if parses else ())) if quick else ()
-    recipe = pipeline.load(folder / "recipe.toml", changes=changes)
+    recipe = pipeline.load(folder / "recipe.toml", changes=QUICK if quick else ())
     with make_progress(show=progress) as observer:
         done = pipeline.run(recipe, options=RunOptions(workers=workers), observer=observer)
     ways = compute_ways(folder / "recipe-text.toml", folder / "ways")
@@ -118,8 +113,6 @@ def _demo(*, quick: bool, output: str, workers: str, progress: bool, also: tuple
     click.echo(f"\nlook:        {page}")
     for line in closing_lines(folder):
         click.echo(f"try:         {line}")
-    if not parses:
-        click.echo("with sympy:  pip install 'samebits[graph]' adds a parser of expressions to this demo")
     if len({way.digest for way in ways}) > 1:
         raise ParityError("the digests differ", hint="run 'samebits doctor' and report its output")
 
@@ -149,11 +142,10 @@ def _show_results(done: PipelineResult, ways: list[WayResult], made: dict[str, i
     click.echo(
         f"model        {model['parameters']:,} parameters, {model['steps']} steps, validation loss {model['val_loss']:.2f}"
     )
-    if "parsed" in about:
-        parsed = about["parsed"]
-        click.echo(
-            f"parser       {parsed['exact_match']:.1%} of {parsed['examples']} unseen expressions parsed exactly"
-        )
+    parsed = about["parsed"]
+    click.echo(
+        f"parser       {parsed['exact_match']:.1%} of {parsed['examples']} unseen expressions parsed exactly"
+    )
     same = len({way.digest for way in ways}) == 1
     click.echo(f"digest       {'the same' if same else 'NOT THE SAME'} {len(ways)} ways:")
     for way in ways:
@@ -216,7 +208,7 @@ command = SectionedCommand(
     "demo",
     callback=_demo,
     params=[
-        SectionedOption(["--quick"], is_flag=True, section=OTHER, help="train the model for fewer steps"),
+        SectionedOption(["--quick"], is_flag=True, section=OTHER, help="train the models for fewer steps"),
         SectionedOption(
             ["-o", "--output"],
             default="samebits-demo",
@@ -242,8 +234,9 @@ command = SectionedCommand(
             ["--progress/--no-progress"], default=True, section=PRINT, help="show one progress line [on]"
         ),
     ],
-    help="See all of it work on the sample texts inside the package: files in old encodings under noisy labels become clean text, a "
-    "story becomes tokens and a small model that writes, and all but the training is computed five ways to compare digests.",
+    help="See all of it work on the sample texts inside the package. Files in old encodings with noisy labels become clean text, a "
+    "story becomes tokens and a small model that writes, expressions become a parser. Everything but the training is computed in five "
+    "different ways, and the digests are compared.",
     example="""
     samebits demo
     samebits demo --quick -o /tmp/demo
