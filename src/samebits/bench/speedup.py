@@ -21,6 +21,8 @@ from samebits.jobs import get_job
 
 __all__ = ["SpeedupReport", "SpeedupRow", "measure_speedup", "tabulate"]
 
+LARGEST_CELL_MIB = 8  # no job cuts lines of text into larger shards
+
 
 @dataclass(frozen=True, slots=True)
 class SpeedupRow:
@@ -95,12 +97,17 @@ def _refuse_too_few_shards(name: str, config: dict[str, Any], most: int) -> None
     shards = api.plan(job, make_config(job.Config, config)).shards
     if len(shards) < most:
         have = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
-        size = max((shard.stop - shard.start for shard in shards), default=0)
         raise ConfigError(
-            f"the input makes {have}, too few for {most} workers to compare",
-            hint=f"give at least {most} shards: {most} files, or an input about {-(-most // max(1, len(shards)))} times "
-            f"as large (the largest shard here has {size:,} units)",
+            f"the input makes {have}, too few for {most} workers to compare", hint=_more(name, most)
         )
+
+
+def _more(job: str, most: int) -> str:
+    """Say how much more is needed: a shard of its own for every worker."""
+    if job.startswith("graph"):
+        return "every worker needs a shard of its own, about 0.1 s of work: give more graphs"
+    size = (most - 1) * LARGEST_CELL_MIB
+    return f"every worker needs a shard of its own: give {most} files or more, or an uncompressed one of more than {size} MiB"
 
 
 def tabulate(records: Sequence[dict[str, Any]]) -> list[SpeedupRow]:

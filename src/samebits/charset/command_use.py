@@ -12,6 +12,7 @@ import click
 
 from samebits.charset.command_flags import corpus_flags
 from samebits.cli.sections import HOW, OTHER, PRINT, WHAT, SectionedCommand, SectionedOption
+from samebits.cli.terminal import echo_row
 from samebits.errors import ConfigError, InputError, SamebitsError
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from samebits.charset.detection.model import CharsetModel
 
 __all__ = ["convert_command", "detect_command", "eval_command", "load_model", "model_flag"]
+
+WIDEST_NAME = 40  # longer names of files push the columns of their own line
 
 
 def model_flag() -> SectionedOption:
@@ -92,6 +95,7 @@ def _detect(**values: Any) -> None:
     from samebits.charset.conversion.files import find_files
 
     files = find_files(values["files"])
+    widths = (min(WIDEST_NAME, max((len(file.path) for file in files), default=0)), 10, 5, 3, 0)
     failed: list[InputError] = []
     for path, found in _detections(
         files, values["model"], _choices(values), top=values["top"], workers=values["workers"]
@@ -105,20 +109,22 @@ def _detect(**values: Any) -> None:
         elif values["minimal"]:
             click.echo(found.encoding or "none")
         else:
-            click.echo(_line(path, found))
+            echo_row(_cells(path, found), widths)
     if failed:
         if len(files) == 1:
             raise failed[0]
         raise SamebitsError(f"{len(failed)} of {len(files)} files could not be read")
 
 
-def _line(path: str, found: Detection) -> str:
+def _cells(path: str, found: Detection) -> list[str]:
+    """Return file, encoding, confidence, language and the other candidates, or the type of a binary file."""
     if not found.encoding:
-        return f"{path}\tnone\t{found.confidence:.3f}\t-\t{found.mime_type}"
+        return [path, "none", f"{found.confidence:.3f}", "-", found.mime_type]
     others = " ".join(
         f"{c.encoding}={c.confidence:.3f}" for c in found.candidates[1:] if c.confidence >= 0.0005
     )
-    return f"{path}\t{found.encoding}\t{found.confidence:.3f}\t{found.language or '-'}\t{others}".rstrip("\t")
+    cells = [path, found.encoding, f"{found.confidence:.3f}", found.language or "-"]
+    return [*cells, others] if others else cells
 
 
 def _plain(path: str, found: Detection) -> dict[str, Any]:

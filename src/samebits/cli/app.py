@@ -19,6 +19,7 @@ import click
 
 from samebits import __version__
 from samebits.cli.sections import SectionedGroup
+from samebits.cli.terminal import echo_error
 from samebits.cli.wait_line import show_waits
 from samebits.core.renamed import RENAMED
 from samebits.errors import ConfigError, InputError, OutputFailed, SamebitsError, WorkerLost
@@ -220,9 +221,9 @@ def _show_usage(error: click.ClickException, arguments: list[str]) -> None:
 
 
 def _say(kind: str, message: str, hint: str, arguments: list[str]) -> None:
-    click.echo(f"error: {message}", err=True)
+    echo_error(f"error: {message}")
     if hint:
-        click.echo(f"hint: {hint}", err=True)
+        echo_error(f"hint: {hint}")
     if "--json" in arguments:
         click.echo(json.dumps({"error": message, "kind": kind, "hint": hint}))
 

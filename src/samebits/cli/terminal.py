@@ -7,6 +7,7 @@ it is: it is data, and tables are separated by tabs there. The sequence that the
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,9 @@ from typing import Any, TextIO
 
 import click
 
-__all__ = ["VisibleControls", "echo_rows", "guard_terminals", "visible"]
+from samebits.core.observing.units import wrap_line
+
+__all__ = ["VisibleControls", "echo_error", "echo_row", "echo_rows", "guard_terminals", "visible"]
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 REDRAW = ("\r\x1b[2K", "\r\x1b[K")
@@ -63,14 +66,31 @@ def guard_terminals() -> None:
 
 def echo_rows(rows: Iterable[Sequence[str]]) -> None:
     """Print a table: columns in line on a terminal, separated by tabs in a pipe or a file."""
-    if not (sys.stdout is not None and sys.stdout.isatty()):
-        for row in rows:
-            click.echo("\t".join(row))
-        return
     table = [list(row) for row in rows]
-    widths: dict[int, int] = {}
+    columns = max(map(len, table), default=0)
+    widths = [max((len(row[at]) for row in table if at < len(row)), default=0) for at in range(columns)]
     for row in table:
-        for at, cell in enumerate(row):
-            widths[at] = max(widths.get(at, 0), len(cell))
-    for row in table:
-        click.echo("  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip())
+        echo_row(row, widths)
+
+
+def echo_row(cells: Sequence[str], widths: Sequence[int]) -> None:
+    """Print one row of a table whose columns are at least this wide on a terminal."""
+    if sys.stdout is not None and sys.stdout.isatty():
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)).rstrip())
+    else:
+        click.echo("\t".join(cells))
+
+
+def echo_error(line: str) -> None:
+    """Print a line to standard error; on a terminal it breaks between words."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        indent = len(line.partition(": ")[0]) + 2
+        line = "\n".join(wrap_line(one, _columns(), indent=indent) for one in line.split("\n"))
+    click.echo(line, err=True)
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 80
