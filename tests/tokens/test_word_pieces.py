@@ -10,9 +10,9 @@ import pytest
 
 from samebits.core.seeds import rng_for
 from samebits.tokens.encoders.interface import column_of
-from samebits.tokens.encoders.remembered_words import make_remembering
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.encoders.word_pieces import PiecesOfWords, has_plain_words
+from samebits.tokens.encoders.words.remembered_words import make_remembering
+from samebits.tokens.encoders.words.word_pieces import PiecesOfWords, has_plain_words
 
 library: Any = pytest.importorskip("tokenizers", reason="pip install 'samebits[tokens]'")
 

@@ -18,7 +18,6 @@ from samebits.tokens.encoders import (
     byte_pairs_encoder,
     fastokens_encoder,
     gigatoken_encoder,
-    remembered_words,
     unigram_encoder,
     viterbi_encoder,
 )
@@ -26,6 +25,7 @@ from samebits.tokens.encoders.interface import Encoder, SpecialTokens, column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
+from samebits.tokens.encoders.words import remembered_words
 
 __all__ = ["ENCODERS", "REFERENCE", "EncoderChoice", "choose_encoder", "make_encoder"]
 

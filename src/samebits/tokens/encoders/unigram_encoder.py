@@ -15,8 +15,8 @@ from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.pieces import mark_spaces
 from samebits.kernels.tokens.viterbi import PieceTrie
 from samebits.tokens.encoders.interface import Encoder, Ids, SpecialTokens, column_of
-from samebits.tokens.encoders.remembered_words import RememberingEncoder, how_to_cut, why_not_remembered
 from samebits.tokens.encoders.tokenizers_encoder import import_tokenizers
+from samebits.tokens.encoders.words.remembered_words import RememberingEncoder, how_to_cut, why_not_remembered
 
 __all__ = ["UnigramEncoder", "make_unigram", "why_not"]
 

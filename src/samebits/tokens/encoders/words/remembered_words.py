@@ -17,7 +17,7 @@ from samebits.kernels.tokens.memory import BEFORE_MARK, PLAIN, PUNCTUATION, SPAC
 from samebits.tokens.encoders.allow_list import kind_of, why_not_tokens, without_special_tokens
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.encoders.word_pieces import PiecesOfWords, has_plain_words
+from samebits.tokens.encoders.words.word_pieces import PiecesOfWords, has_plain_words
 
 __all__ = ["RememberingEncoder", "how_to_cut", "make_remembering", "why_not_remembered"]
 
