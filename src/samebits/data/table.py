@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 
-__all__ = ["Ranked", "write_table"]
+__all__ = ["Ranked", "json_lines", "write_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ def write_table(
     if name.endswith(".parquet"):
         _write_parquet(out, name, columns)
     else:
-        _write_jsonl(out, name, columns)
+        out.write_bytes(name, json_lines(columns))
 
 
-def _write_jsonl(out: ArtifactWriter, name: str, columns: Mapping[str, Any]) -> None:
+def json_lines(columns: Mapping[str, Sequence[Any] | np.ndarray[Any, Any]]) -> bytes:
+    """Return equally long columns as JSON lines."""
     if not len(next(iter(columns.values()), ())):
-        out.write_bytes(name, b"")
-        return
+        return b""
     import msgspec
 
     row = msgspec.defstruct("Row", list(columns))
     values = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
-    out.write_bytes(name, msgspec.json.Encoder().encode_lines(list(map(row, *values))))
+    return msgspec.json.Encoder().encode_lines(list(map(row, *values)))
 
 
 def _write_parquet(out: ArtifactWriter, name: str, columns: Mapping[str, Any]) -> None:

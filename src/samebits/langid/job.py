@@ -18,7 +18,9 @@ from samebits.langid.sources import iter_labelled, open_sources
 from samebits.langid.tables import script_number
 from samebits.langid.training.exact import train_exact
 from samebits.langid.training.gather import Rows, gather
+from samebits.langid.training.large import STAGES, is_large
 from samebits.langid.training.ledger import Ledger
+from samebits.langid.training.summary import write_summary
 
 __all__ = ["JOB", "LangidJob"]
 
@@ -32,7 +34,16 @@ class LangidJob:
     summary: str = "train a language identifier from noisy labels"
     Config: type[LangidConfig] = LangidConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("encode", "count", "n-grams", "suspects", "refine", "score", "report")
+    stages: tuple[str, ...] = (
+        "encode",
+        "count",
+        "n-grams",
+        "suspects",
+        "refine",
+        "score",
+        "report",
+        *STAGES,
+    )
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: LangidConfig) -> Plan:
@@ -58,6 +69,10 @@ class LangidJob:
 
     def run(self, plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Encode, train in cycles, write model, reports and ledger."""
+        if is_large(plan, config):
+            from samebits.langid.training.on_workers.run import train_on_workers
+
+            return train_on_workers(plan, config, engine, out)
         rows = gather(plan, config, engine, out)
         ledger = Ledger(rows.num_train)
         if config.mode == "exact":
@@ -96,18 +111,17 @@ def _finish(
         texts = _dropped_texts(plan, config, rows, ledger) if config.ledger_text else None
         ledger.write(out, f"dropped.{config.ledger}", rows, plan, labels, texts)
     rows.drop_tokens()
-    summary = {
-        "lines": {"read": out.bad_rows.num_read, "blank": rows.num_blank, "bad": out.bad_rows.num_bad},
-        "rows": ledger.counts(),
-        "eval_rows": len(rows.labels) - rows.num_train,
-        "texts_cut": rows.num_cut,
-        "languages": len(rows.languages),
-        "words": rows.num_words,
-        "cycles": reports,
-    }
-    out.write_json("report.json", summary)
-    brief = [{key: value for key, value in report.items() if key != "confusion_pairs"} for report in reports]
-    return {**summary, "cycles": brief, "share_kept": round(rows.share_kept, 4)}
+    return write_summary(
+        out,
+        rows=ledger.counts(),
+        num_blank=rows.num_blank,
+        eval_rows=len(rows.labels) - rows.num_train,
+        num_cut=rows.num_cut,
+        languages=len(rows.languages),
+        words=rows.num_words,
+        reports=reports,
+        share_kept=rows.share_kept,
+    )
 
 
 def _dropped_texts(plan: Plan, config: LangidConfig, rows: Rows, ledger: Ledger) -> list[str]:

@@ -26,7 +26,7 @@ from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.shape import consecutive
 from samebits.data.folding.tree import Folding, KeptPart
 
-__all__ = ["row_pieces", "write_output"]
+__all__ = ["row_pieces", "write_output", "write_pieces"]
 
 PIECE_BYTES = 8 << 20
 NOWHERE = Index("nowhere", (1,), b"")  # no such file: a written block is never taken from a journal
@@ -93,7 +93,25 @@ def _write_at(file: int, data: memoryview, offset: int) -> None:
 
 def write_output(workers: Folding, out: ArtifactWriter, name: str, indexes: Sequence[Index]) -> None:
     """Let the workers write raw pieces, in the order of their files, as one file of the output."""
-    places, path = _places(indexes), out.path(name)
+    _write(workers, out, name, _places(indexes))
+
+
+def write_pieces(
+    workers: Folding, out: ArtifactWriter, name: str, chosen: Sequence[tuple[Index, int]]
+) -> None:
+    """Let the workers write some raw pieces, one after the other, as one file of the output; none of them is empty."""
+    sizes = np.array([index.sizes[piece] for index, piece in chosen], np.int64)
+    places = PiecePlaces(
+        tuple(index for index, _ in chosen),
+        np.arange(len(chosen)),
+        np.array([piece for _, piece in chosen], np.int64),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
+    )
+    _write(workers, out, name, places)
+
+
+def _write(workers: Folding, out: ArtifactWriter, name: str, places: PiecePlaces) -> None:
+    path = out.path(name)
     size = int(places.start[-1])
     with writing(path), path.open("wb") as file:
         file.truncate(size)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from samebits.langid.model.compact_files import CompactFiles
     from samebits.langid.model.features import Features
 
-__all__ = ["FORMAT", "JOBS", "ModelFiles", "save_model", "write_model"]
+__all__ = ["FORMAT", "JOBS", "ModelFiles", "save_model", "write_head", "write_model"]
 
 FORMAT = "langid.v1"
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
@@ -56,17 +56,7 @@ def write_model(
 ) -> None:
     """Write a model's files; words no language has (left by dropped rows) are not in it."""
     words, word_stops, counted = _used(words, word_stops, counted)
-    out.write_json(
-        "model.json",
-        {
-            "format": FORMAT,
-            "mode": mode,
-            "languages": languages,
-            "unicode": unicode_version(),
-            "constants": CONSTANTS.tolist(),
-            "temperature_shift": TEMPERATURE_SHIFT,
-        },
-    )
+    write_head(out, mode, languages)
     out.write_array("words.npy", words)
     out.write_array("word_sizes.npy", np.diff(word_stops, prepend=0).astype(np.uint32))
     out.write_array("entry_sizes.npy", np.diff(counted.stops, prepend=0).astype(np.uint32))
@@ -78,6 +68,21 @@ def write_model(
         out.write_array("value_languages.npy", features.languages)
         out.write_array("values.npy", features.values)
         out.write_array("floors.npy", features.floors)
+
+
+def write_head(out: ArtifactWriter, mode: str, languages: list[str]) -> None:
+    """Write what a model is, without its tables."""
+    out.write_json(
+        "model.json",
+        {
+            "format": FORMAT,
+            "mode": mode,
+            "languages": languages,
+            "unicode": unicode_version(),
+            "constants": CONSTANTS.tolist(),
+            "temperature_shift": TEMPERATURE_SHIFT,
+        },
+    )
 
 
 def save_model(files: ModelFiles, folder: str | Path, *, overwrite: bool = False) -> None:

@@ -23,16 +23,27 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Shard
 from samebits.kernels.langid.dict import first_rows
 from samebits.kernels.langid.leave_one_out import leave_one_out
-from samebits.kernels.langid.score import softmax_gradient
+from samebits.kernels.langid.score import Scorer, softmax_gradient
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
 from samebits.langid.model.features import Features, derive, powers_of_two
 from samebits.langid.training.gather import Rows
+from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import SUSPECT, Ledger
 from samebits.langid.training.report import make_report
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
 
-__all__ = ["BackoffResult", "best_two", "sample_rows", "take_rows", "train_backoff", "with_labels"]
+__all__ = [
+    "REFINE_ROWS",
+    "BackoffResult",
+    "Words",
+    "best_two",
+    "can_refine",
+    "refine",
+    "take_rows",
+    "top_two",
+    "train_backoff",
+]
 
 REFINE_ROWS = 65_536  # a sample this large moves values as all rows would; the cost of a pass is bounded
 REFINE_LANGUAGES = 1_024  # every pass looks at every language for every row; beyond this it is left out
@@ -49,7 +60,7 @@ class BackoffResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class Words:
     """The vocabulary's bytes, for the kernels."""
 
     data: NDArray[np.uint8]
@@ -61,7 +72,7 @@ class _State:
     """The training rows."""
 
     rows: TokenRows
-    words: _Words
+    words: Words
     labels: NDArray[np.int32]
 
 
@@ -69,7 +80,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     """Run the cycles, then refine; the ledger is told of every row left out and of every suspect."""
     n, num = rows.num_train, len(rows.languages)
     state = _State(
-        TokenRows(rows.tokens, rows.stops[:n]), _Words(rows.words, rows.word_stops), rows.labels[:n]
+        TokenRows(rows.tokens, rows.stops[:n]), Words(rows.words, rows.word_stops), rows.labels[:n]
     )
     ledger.drop_empty(rows.kept[:n])
     identities = with_labels(rows.identities[:n], state.labels)
@@ -89,23 +100,15 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         )
         features = derive(rows.words, rows.word_stops, words, num)
         suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)
-        if last and config.refine and 1 < num <= REFINE_LANGUAGES and len(features.keys):
-            usable = keep & (ledger.reason != SUSPECT)
-            features = _refine(
-                engine, state, features, sample_rows(identities, usable, REFINE_ROWS), config.refine
-            )
+        if last and can_refine(config, features):
+            chosen = sample_rows(identities, keep & (ledger.reason != SUSPECT), REFINE_ROWS)
+            sample = take_rows(state.rows, chosen)
+            features = refine(engine, sample, state.words, state.labels[chosen], features, config.refine)
         trained = np.bincount(state.labels[keep], minlength=num) > 0
         report = _report(engine, rows, state, features, trained)
         counts = {"samples": int(keep.sum()), "removed": 0 if last else suspects, "suspects": suspects}
         reports.append({"cycle": cycle, **counts, **report})
     return BackoffResult(words, features, reports)
-
-
-def with_labels(identities: NDArray[np.uint64], labels: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Equal texts with different labels are not duplicates here: which label is right, is for the counts to say."""
-    mixed = identities.copy()
-    mixed[:, 1] ^= (labels.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    return mixed
 
 
 class RowLeads(NamedTuple):
@@ -181,11 +184,20 @@ def blocks(num_rows: int, num_languages: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, num_rows)) for first in range(0, num_rows, size)]
 
 
-def _refine(
-    engine: Engine, state: _State, features: Features, chosen: NDArray[np.int64], passes: int
+def can_refine(config: LangidConfig, features: Features) -> bool:
+    """Whether there is anything to refine, in few enough languages."""
+    return bool(config.refine and 1 < features.floors.shape[1] <= REFINE_LANGUAGES and len(features.keys))
+
+
+def refine(
+    engine: Engine,
+    sample: TokenRows,
+    words: Words,
+    labels: NDArray[np.int32],
+    features: Features,
+    passes: int,
 ) -> Features:
     """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow."""
-    sample, labels = take_rows(state.rows, chosen), state.labels[chosen]
     per_feature = np.add.reduceat(
         features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])
     )
@@ -195,7 +207,7 @@ def _refine(
     divisor = np.repeat(roots, np.diff(features.stops, prepend=0))
     num_languages = features.floors.shape[1]
     for _ in range(passes):
-        full = (sample, state.words, features.scorer(), labels, len(divisor), num_languages)
+        full = (sample, words, features.scorer(), labels, len(divisor), num_languages)
         sums = np.zeros(len(divisor), np.int64)
         for part in run_rows(engine, "refine", RefineRows(), len(labels), full):
             sums += part
@@ -211,15 +223,6 @@ def take_rows(rows: TokenRows, chosen: NDArray[np.int64]) -> TokenRows:
     stops = np.cumsum(lengths)
     places = np.arange(int(stops[-1]) if len(stops) else 0) + np.repeat(starts - (stops - lengths), lengths)
     return TokenRows(np.asarray(rows.tokens[places]), stops)
-
-
-def sample_rows(identities: NDArray[np.uint64], usable: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return all usable rows, or those ``most`` with the lowest identities, which is no matter of their order."""
-    rows = np.flatnonzero(usable)
-    if len(rows) <= most:
-        return rows
-    order = np.lexsort((rows, identities[rows, 1], identities[rows, 0]))
-    return np.sort(rows[order[:most]])
 
 
 class TopTwo(NamedTuple):
@@ -239,12 +242,21 @@ class ScoreText:
     def __call__(self, shard: Shard, state: Any, /) -> TopTwo:
         """Return top language, runner-up and lead."""
         rows, words, scorer, num_languages = state
-        tokens, stops = rows.of(shard.start, shard.stop)
-        found = [
-            best_two(*scorer.score(tokens, stops, words.data, words.stops, first, last))
-            for first, last in blocks(len(stops), num_languages)
-        ]
-        return TopTwo(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        return top_two(scorer, rows.of(shard.start, shard.stop), words, num_languages)
+
+
+def top_two(
+    scorer: Scorer,
+    rows: tuple[NDArray[np.uint32], NDArray[np.int64]],
+    words: Words,
+    num_languages: int,
+) -> TopTwo:
+    """Score rows; there is at least one."""
+    found = [
+        best_two(*scorer.score(*rows, words.data, words.stops, first, last))
+        for first, last in blocks(len(rows[1]), num_languages)
+    ]
+    return TopTwo(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def best_two(

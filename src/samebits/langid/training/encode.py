@@ -79,19 +79,20 @@ class EncodeRows:
     def __call__(self, shard: Shard, state: Sources, /) -> RowsPart:
         """Return the shard's rows as integers, its words and labels in first-seen order, and what was bad."""
         config = self.config
-        blocks = list(
-            iter_labelled(state, shard, text_column=config.text_column, lang_column=config.lang_column)
-        )
         # Only rows that a report looks at are cleaned twice, as the reference does.
         reported = shard.source >= state.num_train or state.num_train == len(state.corpus.sources)
-        pieces = [self.encode(block, again=reported) for block in blocks]
-        bad: list[BadRow] = [row for block in blocks for row in block.bad]
-        return RowsPart(
-            blocks=pieces,
-            bad=bad,
-            num_lines=sum(block.num_lines for block in blocks),
-            num_blank=sum(block.num_blank for block in blocks),
-        )
+        pieces: list[EncodedBlock] = []
+        bad: list[BadRow] = []
+        num_lines = num_blank = 0
+        for block in iter_labelled(
+            state, shard, text_column=config.text_column, lang_column=config.lang_column
+        ):
+            pieces.append(
+                self.encode(block, again=reported)
+            )  # and the text goes: a shard may be a large file
+            bad += block.bad
+            num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
+        return RowsPart(pieces, bad, num_lines, num_blank)
 
     def encode(self, block: LabelledBlock, *, again: bool) -> EncodedBlock:
         """Encode one block."""

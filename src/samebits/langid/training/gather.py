@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.training.encode import CleanedAgain, EncodedBlock, EncodeRows
 from samebits.langid.training.spill import TokenSpill
 
-__all__ = ["Rows", "gather"]
+__all__ = ["RowFolder", "Rows", "check_languages", "gather", "names_of", "no_rows", "only_empty_rows"]
 
 MOST_LANGUAGES = 65_535  # a language is a 16-bit number in the model
 SLACK = 1.05  # rows are not equally long
@@ -81,10 +81,18 @@ class Rows:
         return len(self.word_stops)
 
 
-class _Folder:
+class Tokens(Protocol):
+    """Where token numbers go."""
+
+    def add(self, numbers: NDArray[np.uint32], tokens: NDArray[np.uint16] | NDArray[np.uint32], /) -> None:
+        """Append ``numbers[tokens]``."""
+        ...
+
+
+class RowFolder:
     """What grows while parts come in."""
 
-    def __init__(self, spill: TokenSpill) -> None:
+    def __init__(self, spill: Tokens) -> None:
         self.spill = spill
         self.words = Vocabulary()
         self.labels = Vocabulary()
@@ -101,6 +109,7 @@ class _Folder:
         self.num_kept = 0
 
     def add(self, block: EncodedBlock, *, source: int, first_line: int, for_training: bool) -> None:
+        """Add the rows of a block behind those of the blocks before it."""
         numbers = _add(self.words, block["words"], block["word_sizes"])
         self.spill.add(numbers, block["tokens"])
         if "again" in block:
@@ -126,6 +135,7 @@ class _Folder:
         self.num_kept += block.get("num_kept", 0)
 
     def add_changed(self, again: CleanedAgain) -> None:
+        """Add what cleaning twice leaves of rows of the next block."""
         numbers = _add(self.words, again["words"], again["word_sizes"])
         stops = np.cumsum(again["lengths"], dtype=np.int64)
         columns = zip(again["rows"].tolist(), again["kept"].tolist(), stops.tolist(), strict=True)
@@ -147,7 +157,7 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
         InputError: if there is no row to train on.
     """
     with closing(TokenSpill(out.path(SPILL))) as spill:
-        folder = _Folder(spill)
+        folder = RowFolder(spill)
         lines_before: dict[int, int] = {}
         for shard, part in engine.map_ordered(
             "encode", EncodeRows(config), plan.shards, state=plan.inputs, unit="bytes"
@@ -166,32 +176,24 @@ def gather(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter
             lines_before[shard.source] = lines_before.get(shard.source, 0) + part.num_lines
             folder.num_blank += part.num_blank
         out.bad_rows.check()
-        return _finish(plan, folder)
+        return _finish(plan, folder, spill)
 
 
-def _finish(plan: Plan, folder: _Folder) -> Rows:
+def _finish(plan: Plan, folder: RowFolder, spill: TokenSpill) -> Rows:
     if folder.num_train == 0:
-        raise InputError(
-            "no labelled row to train on",
-            path=", ".join(plan.source_names) or "inputs",
-            hint="give rows with a text and a label; --text-column and --lang-column name them",
-        )
+        raise no_rows(plan)
     # There is at least one block: there are training rows.
     num_rows = [len(lengths) for lengths in folder.columns["lengths"]]
     column: dict[str, NDArray[Any]] = {
         name: np.concatenate(parts) for name, parts in folder.columns.items() if parts
     }
     if not column["kept"][: folder.num_train].any():
-        raise InputError(
-            f"nothing is left to train on: all {folder.num_train:,} rows are empty after cleaning",
-            path=", ".join(plan.source_names),
-            hint="is --text-column right? Cleaning keeps letters of a known script, and digits beside them",
-        )
+        raise only_empty_rows(plan, folder.num_train)
     names, labels = _sorted_labels(folder.labels, column["labels"])
     words, word_stops = folder.words.export()
     return Rows(
-        tokens=folder.spill.finish(),
-        spill=folder.spill,
+        tokens=spill.finish(),
+        spill=spill,
         stops=np.cumsum(column["lengths"], dtype=np.int64),
         labels=labels,
         identities=column["hashes"],
@@ -213,14 +215,46 @@ def _finish(plan: Plan, folder: _Folder) -> Rows:
 
 def _sorted_labels(labels: Vocabulary, numbers: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
     """Number the languages by their names' order, so that no number depends on the order of rows."""
-    data, stops = labels.export()
-    ends = stops.tolist()
-    names = [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)]
-    if len(names) > MOST_LANGUAGES:
-        raise ConfigError(
-            f"{len(names)} different labels, more than {MOST_LANGUAGES}", hint="is --lang-column right?"
-        )
+    names = names_of(labels)
+    check_languages(len(names))
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int32)
     rank[order] = np.arange(len(names), dtype=np.int32)
     return [names[i] for i in order], rank[numbers]
+
+
+def names_of(labels: Vocabulary) -> list[str]:
+    """Return strings by their numbers."""
+    data, stops = labels.export()
+    ends = stops.tolist()
+    return [data[a:b].tobytes().decode() for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def check_languages(number: int) -> None:
+    """Refuse more languages than a model has room for.
+
+    Raises:
+        ConfigError: if there are.
+    """
+    if number > MOST_LANGUAGES:
+        raise ConfigError(
+            f"{number} different labels, more than {MOST_LANGUAGES}", hint="is --lang-column right?"
+        )
+
+
+def no_rows(plan: Plan) -> InputError:
+    """Say that the inputs hold no labelled row."""
+    return InputError(
+        "no labelled row to train on",
+        path=", ".join(plan.source_names) or "inputs",
+        hint="give rows with a text and a label; --text-column and --lang-column name them",
+    )
+
+
+def only_empty_rows(plan: Plan, number: int) -> InputError:
+    """Say that cleaning leaves nothing of any row."""
+    return InputError(
+        f"nothing is left to train on: all {number:,} rows are empty after cleaning",
+        path=", ".join(plan.source_names),
+        hint="is --text-column right? Cleaning keeps letters of a known script, and digits beside them",
+    )

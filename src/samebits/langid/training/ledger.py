@@ -8,8 +8,9 @@ only between cycles. ``kept + dropped = read`` always holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,18 @@ from samebits.data.artifact import ArtifactWriter
 from samebits.data.table import write_table
 from samebits.langid.training.gather import Rows
 
-__all__ = ["REASONS", "Ledger"]
+__all__ = ["REASONS", "Ledger", "RowPlaces"]
 
 REASONS = ("kept", "empty", "duplicate", "label_mismatch", "low_confidence", "small_margin", "suspect")
 EMPTY, DUPLICATE, MISMATCH, LOW, SMALL, SUSPECT = range(1, 7)
+
+
+class RowPlaces(NamedTuple):
+    """Where rows are: number of the source, line in it, sentence in the line, all from 0."""
+
+    sources: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    sentence: NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -54,11 +63,15 @@ class Ledger:
 
     def drop_duplicates(self, first: NDArray[np.int64]) -> None:
         """Leave out rows whose text is that of an earlier row (``first`` is that row, itself, or -1)."""
-        again = (first >= 0) & (first != np.arange(len(first)))
-        self.reason[again] = DUPLICATE
-        self.cycle[again] = 1
-        self.of[again] = first[again]
-        self.dropped[again] = True
+        again = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
+        self.note_duplicates(again, first[again])
+
+    def note_duplicates(self, rows: NDArray[np.int64], of: NDArray[np.int64]) -> None:
+        """Leave out rows that repeat others."""
+        self.reason[rows] = DUPLICATE
+        self.cycle[rows] = 1
+        self.of[rows] = of
+        self.dropped[rows] = True
 
     def note(
         self,
@@ -100,14 +113,30 @@ class Ledger:
     ) -> None:
         """Write one line per row that was left out or is suspect, in row order."""
         listed = np.flatnonzero(self.reason)
-        names = [*rows.languages, None]
         of = self.of[listed]
         conflict = (of >= 0) & (labels[listed] != labels[np.maximum(of, 0)])
-        columns: dict[str, Any] = {
+        places = RowPlaces(rows.sources[listed], rows.lines[listed], rows.sentence[listed])
+        columns = self.columns(listed, places, labels, conflict, rows.languages, plan.source_names)
+        if texts is not None:
+            columns["text"] = texts
+        write_table(out, name, columns)
+
+    def columns(
+        self,
+        listed: NDArray[np.int64],
+        places: RowPlaces,
+        labels: NDArray[np.int32],
+        conflict: NDArray[np.bool_],
+        languages: list[str],
+        source_names: Sequence[str],
+    ) -> dict[str, Any]:
+        """Return the table of the listed rows; their places and conflicts are given, labels are those of all rows."""
+        names = [*languages, None]
+        return {
             "row": listed,
-            "source": [plan.source_names[i] for i in rows.sources[listed].tolist()],
-            "line": rows.lines[listed] + 1,
-            "sentence": rows.sentence[listed],
+            "source": [source_names[i] for i in places.sources.tolist()],
+            "line": places.lines + 1,
+            "sentence": places.sentence,
             "cycle": self.cycle[listed],
             "reason": [REASONS[i] for i in self.reason[listed].tolist()],
             "dropped": self.dropped[listed],
@@ -115,9 +144,6 @@ class Ledger:
             "top": [names[i] for i in self.top[listed].tolist()],
             "score": self.score[listed],
             "second": self.second[listed],
-            "of": [i if i >= 0 else None for i in of.tolist()],
+            "of": [i if i >= 0 else None for i in self.of[listed].tolist()],
             "conflict": conflict,
         }
-        if texts is not None:
-            columns["text"] = texts
-        write_table(out, name, columns)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from samebits.kernels.langid.confusion import confusion_table
 
-__all__ = ["Confusion", "confusion_of", "make_report"]
+__all__ = ["Confusion", "confusion_of", "make_report", "report_of"]
 
 DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
 
@@ -64,8 +64,16 @@ def make_report(
         trained: Which languages were trained.
         languages: Names of all.
     """
+    every = confusion_of(labels, top, len(languages))
+    margin = float(margins.mean()) if len(margins) else 0.0
+    return report_of(every, margin, trained=trained, languages=languages)
+
+
+def report_of(
+    every: Confusion, margin: float, *, trained: NDArray[np.bool_], languages: list[str]
+) -> dict[str, Any]:
+    """Report on counted rows, given the mean of their margins; ``make_report`` counts them."""
     num = len(languages)
-    every = confusion_of(labels, top, num)
     table = every.among(trained)
     pairs = _pairs(table, _sums(every.true, every.rows, num), languages)
     on_diagonal = table.true == table.predicted
@@ -76,14 +84,14 @@ def make_report(
     f1 = [2 * p * r / (p + r) if p + r > 0 else 0.0 for p, r in zip(precision, recall, strict=True)]
     total = int(table.rows.sum())
     return {
-        "rows": len(labels),
+        "rows": int(every.rows.sum()),
         "accuracy": int(right.sum()) / total if total else 0.0,
         "precision": _mean(precision),
         "recall": _mean(recall),
         "f1": _mean(f1),
         "confusion": _mean([pair["score"] for pair in pairs]),
         "confusion_pairs": pairs,
-        "confidence_margin": float(margins.mean()) if len(margins) else 0.0,
+        "confidence_margin": margin,
         "no_prediction": int(every.rows[every.predicted == num].sum()),
     }
 

@@ -170,6 +170,21 @@ cdef inline const uint8_t* near(const uint8_t* p, int64_t n, int64_t left, uint8
     return tail
 
 
+def partitions_of(const uint8_t[::1] buffer, const int64_t[::1] stops, int64_t parts):
+    """The partition (uint16, below ``parts``) of each string ``buffer[stops[i-1]:stops[i]]``, by its bytes alone; none is empty."""
+    cdef int64_t i, start = 0, n = stops.shape[0], size = buffer.shape[0]
+    cdef uint8_t tail[2 * SLACK]
+    cdef uint64_t key
+    found = np.empty(n, np.uint16)
+    cdef uint16_t[::1] out = found
+    with nogil:
+        for i in range(n):
+            key = key_of(near(&buffer[start], stops[i] - start, size - start, tail), stops[i] - start)
+            out[i] = <uint16_t>((place_of(key) >> 32) * <uint64_t>parts >> 32)
+            start = stops[i]
+    return found
+
+
 cdef class Vocabulary:
     """Byte strings numbered in order of first occurrence."""
 

@@ -6,7 +6,7 @@ Nothing needs the rows but the first step, so a corpus of any size costs what it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,30 @@ from samebits.data.readers.rows import TextColumn
 from samebits.errors import ConfigError, InputError
 from samebits.kernels.langid.dict import first_rows
 from samebits.langid.config import MOST_POINTS, LangidConfig
+from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, levels_of, pack
-from samebits.langid.training.backoff import sample_rows, take_rows, with_labels
+from samebits.langid.training.backoff import take_rows
 from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, select
 from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
 from samebits.langid.training.compact.priors import biases
 from samebits.langid.training.compact.pruning import bucket_count, choose
 from samebits.langid.training.compact.smoothing import Smoothed, smooth
 from samebits.langid.training.gather import Rows
+from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import Ledger
 from samebits.langid.training.report import make_report
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words
 
-__all__ = ["CompactResult", "train_compact"]
+__all__ = [
+    "REPORT_ROWS",
+    "CompactResult",
+    "check_number",
+    "derive",
+    "score_texts",
+    "texts_of",
+    "train_compact",
+    "with_noise",
+]
 
 REPORT_ROWS = 20_000
 OTHER_FILES = 64_000  # bytes of the names, the report and the manifest
@@ -50,11 +61,7 @@ def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     Raises:
         ConfigError: for more languages than an entry has room for.
     """
-    if len(rows.languages) >= MOST_LANGUAGES:
-        raise ConfigError(
-            f"{len(rows.languages)} languages; compact mode takes up to {MOST_LANGUAGES - 1}",
-            hint="is --lang-column right? --mode backoff takes up to 65,535",
-        )
+    check_number(rows.languages)
     n = rows.num_train
     tokens = TokenRows(rows.tokens, rows.stops[:n])
     ledger.drop_empty(rows.kept[:n])
@@ -79,7 +86,39 @@ def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     return CompactResult(files, rows.num_words, [{"cycle": 1, **samples, **report}])
 
 
-def with_noise(rows: Rows, counted: WordCounts) -> tuple[list[str], NgramVocabulary]:
+def check_number(languages: list[str]) -> None:
+    """Refuse more languages than an entry has room for.
+
+    Raises:
+        ConfigError: if there are.
+    """
+    if len(languages) >= MOST_LANGUAGES:
+        raise ConfigError(
+            f"{len(languages)} languages; compact mode takes up to {MOST_LANGUAGES - 1}",
+            hint="is --lang-column right? --mode backoff takes up to 65,535",
+        )
+
+
+class WordRows(Protocol):
+    """What has languages and words: the rows, or what was counted of them."""
+
+    @property
+    def languages(self) -> list[str]:
+        """Names, sorted."""
+        ...
+
+    @property
+    def words(self) -> NDArray[np.uint8]:
+        """Bytes of all words, one after another."""
+        ...
+
+    @property
+    def word_stops(self) -> NDArray[np.int64]:
+        """Where each ends."""
+        ...
+
+
+def with_noise(rows: WordRows, counted: WordCounts) -> tuple[list[str], NgramVocabulary]:
     """Add the class of texts in no language, unless the rows have one; its name sorts last or is put in its place."""
     languages = list(rows.languages)
     if NO_LANGUAGE in languages:
@@ -130,30 +169,36 @@ def _report(rows: Rows, files: CompactFiles, chosen: NDArray[np.int64]) -> dict[
     if rows.has_eval:
         chosen = rows.num_train + np.flatnonzero(rows.kept[rows.num_train :])
     sample = take_rows(TokenRows(rows.tokens, rows.stops), chosen)
-    column = _texts(rows, sample)
-    top, lead = np.full(len(chosen), -1, np.int32), np.ones(len(chosen))
-    for first in range(0, len(chosen), REPORT_ROWS):
+    top, lead = score_texts(files, texts_of(sample, rows.words, rows.word_stops))
+    trained = np.isin(np.arange(len(files.languages)), rows.labels[: rows.num_train])
+    return make_report(
+        rows.labels[chosen], top, lead / UNITS_PER_BIT, trained=trained, languages=files.languages
+    )
+
+
+def score_texts(files: CompactFiles, column: TextColumn) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return for each text its top language (-1: no letter is known) and the lead in 1/64 bit, a whole bit without one."""
+    top, lead = np.full(len(column), -1, np.int32), np.full(len(column), UNITS_PER_BIT, np.int64)
+    scorer = files.scorer()
+    for first in range(0, len(column), REPORT_ROWS):
         part = slice(first, first + REPORT_ROWS)
-        scores, letters, _ = files.scorer().score(
-            column.buffer, column.starts[part], column.stops[part], MOST_POINTS
-        )
+        scores, letters, _ = scorer.score(column.buffer, column.starts[part], column.stops[part], MOST_POINTS)
         scores = scores + files.biases
         best = scores.argmax(axis=1)
         ranked = np.partition(scores, -2, axis=1) if scores.shape[1] > 1 else np.repeat(scores, 2, axis=1)
         top[part] = np.where(letters > 0, best, -1)
-        lead[part] = np.where(letters > 0, (ranked[:, -1] - ranked[:, -2]) / 64, 1.0)
-    trained = np.isin(np.arange(len(files.languages)), rows.labels[: rows.num_train])
-    return make_report(rows.labels[chosen], top, lead, trained=trained, languages=files.languages)
+        lead[part] = np.where(letters > 0, ranked[:, -1] - ranked[:, -2], UNITS_PER_BIT)
+    return top, lead
 
 
-def _texts(rows: Rows, sample: TokenRows) -> TextColumn:
-    """The sampled rows as text again: their words with spaces between."""
-    starts = np.concatenate([[0], rows.word_stops[:-1]])
-    sizes = (rows.word_stops - starts)[sample.tokens] + 1
+def texts_of(sample: TokenRows, words: NDArray[np.uint8], word_stops: NDArray[np.int64]) -> TextColumn:
+    """Return rows as text again: their words with spaces between."""
+    starts = np.concatenate([[0], word_stops[:-1]])
+    sizes = (word_stops - starts)[sample.tokens] + 1
     ends = np.cumsum(sizes)
     places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
     source = np.repeat(starts[sample.tokens], sizes) + places
-    buffer = rows.words[np.minimum(source, len(rows.words) - 1)].copy()
+    buffer = words[np.minimum(source, len(words) - 1)].copy()
     buffer[ends - 1] = 32
     stops = np.concatenate([[0], ends])[sample.stops]
     return TextColumn(np.append(buffer, 0).astype(np.uint8), np.concatenate([[0], stops[:-1]]), stops)

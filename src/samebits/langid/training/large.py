@@ -1,0 +1,34 @@
+"""Which trainings are done on the workers, and the stages they have: apart from their code, so that small ones need not load it."""
+
+from __future__ import annotations
+
+from samebits.core.plan import Plan
+from samebits.langid.config import LangidConfig
+
+__all__ = ["MODEL_ARRAYS", "STAGES", "is_large"]
+
+LEAST_BYTES = 256 << 20  # of the inputs; below it files between the stages cost more than they save
+
+# The tables of words in a model, and their numbers.
+MODEL_ARRAYS: tuple[tuple[str, str], ...] = (
+    ("words.npy", "|u1"),
+    ("word_sizes.npy", "<u4"),
+    ("entry_sizes.npy", "<u4"),
+    ("entry_languages.npy", "<u2"),
+    ("entry_counts.npy", "<u4"),
+)
+# A number behind some of them says which cycle it is.
+STAGES = (
+    "duplicates",
+    "count reduce",
+    "words",
+    "sample",
+    "ledger",
+    *(f"write {name}" for name, _ in MODEL_ARRAYS),
+    "write dropped.jsonl",
+)
+
+
+def is_large(plan: Plan, config: LangidConfig) -> bool:
+    """Whether an input is worth keeping with the workers. A Parquet ledger is written by one process, which needs all of it."""
+    return bool(plan.inputs.corpus.num_bytes >= LEAST_BYTES and config.ledger != "parquet")

@@ -1,0 +1,152 @@
+"""Backoff mode on workers: the cycles of ``training.backoff``, node by node.
+
+The model is in every process that scores by it, this one too; rows are not. Refinement looks at a sample of rows that does not
+grow with the input, so it is done as for small inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samebits.core.plan import Shard
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.piece_files import PieceFolder
+from samebits.data.folding.tree import KeptPart, kept_part
+from samebits.kernels.langid.leave_one_out import leave_one_out
+from samebits.kernels.langid.score import Scorer
+from samebits.langid.config import LangidConfig
+from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
+from samebits.langid.model.features import Features, derive
+from samebits.langid.model.model_files import write_model
+from samebits.langid.training.backoff import REFINE_ROWS, Words, can_refine, refine, top_two
+from samebits.langid.training.ledger import SUSPECT
+from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
+from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
+from samebits.langid.training.on_workers.row_files import Layout
+from samebits.langid.training.on_workers.sampling import take_sample
+from samebits.langid.training.on_workers.training import Counted, WorkerTraining
+from samebits.langid.training.report import report_of
+from samebits.langid.training.tasks import TokenRows
+
+__all__ = ["FindSuspects", "ReportNode", "train_backoff_on_workers"]
+
+
+class SuspectState(NamedTuple):
+    """The rows, and the model with its counts."""
+
+    rows: RowState
+    scorer: Scorer
+    counts: NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class FindSuspects:
+    """The task: rows of a node whose label is far behind, their own counts taken out."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    stage: str
+    config: LangidConfig
+    cycle: int
+
+    def __call__(self, shard: Shard, state: SuspectState, /) -> KeptPart:
+        """Keep what the ledger is to be told; tell how many they are."""
+        node, config = shard.start, self.config
+        rows = state.rows.layout.read(self.folder, node)
+        ledger, _ = state.rows.ledger(self.folder, node, rows)
+        text, labels = rows.train, rows.labels[: rows.num_train]
+        top, lead = leave_one_out(
+            state.scorer,
+            text.tokens,
+            text.stops,
+            text.words,
+            text.word_stops,
+            labels,
+            state.counts,
+            CONSTANTS,
+        )
+        found = np.flatnonzero((lead > config.drop_bits * UNITS_PER_BIT) & ~ledger.dropped)
+        noted = notes_piece(
+            found,
+            np.full(len(found), SUSPECT, np.uint8),
+            cycle=self.cycle,
+            top=top[found],
+            score=lead[found] / UNITS_PER_BIT,
+            second=np.zeros(len(found)),
+            drop=self.cycle < config.cycles,
+        )
+        return kept_part(self.folder, self.stage, node, len(found), [noted])
+
+
+@dataclass(frozen=True, slots=True)
+class ReportNode:
+    """The task: what a model makes of the rows of a node that reports look at."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    stage: str
+
+    def __call__(self, shard: Shard, state: tuple[Layout, Scorer], /) -> KeptPart:
+        """Tell confusion and leads."""
+        layout, scorer = state
+        rows, num = layout.read(self.folder, shard.start), len(layout.languages)
+        looked = layout.reported(rows)
+        text, kept = rows.of(looked.start, looked.stop), rows.kept[looked]
+        told: list[Any] = [[], 0]
+        if len(kept):
+            words = Words(text.words, text.word_stops)
+            top, _, lead = top_two(scorer, (text.tokens, text.stops), words, num)
+            labels = rows.labels[looked][kept]
+            told = [confusion_told(labels, top[kept], num), bits_of(top[kept], lead[kept])]
+        return kept_part(self.folder, self.stage, shard.start, told, [])
+
+
+def train_backoff_on_workers(training: WorkerTraining, out: ArtifactWriter) -> list[dict[str, Any]]:
+    """Run the cycles and write the model; return the reports."""
+    config, num = training.config, len(training.layout.languages)
+    reports: list[dict[str, Any]] = []
+    for cycle in range(1, config.cycles + 1):
+        last = cycle == config.cycles
+        counted = training.count(cycle, once_per_row=False, answers=False)
+        model = training.word_model(counted)
+        features = derive(model.words, model.word_stops, model.counted, num)
+        suspects = _note_suspects(training, features, cycle)
+        if last and can_refine(config, features):
+            features = _refine(training, features, counted.num_kept - suspects)
+        report = _report(training, features, counted, cycle)
+        rows = {"samples": counted.num_kept, "removed": 0 if last else suspects, "suspects": suspects}
+        reports.append({"cycle": cycle, **rows, **report})
+    write_model(out, config.mode, model.languages, model.words, model.word_stops, model.counted, features)
+    return reports
+
+
+def _note_suspects(training: WorkerTraining, features: Features, cycle: int) -> int:
+    task = FindSuspects(training.folder, f"suspects {cycle}", training.config, cycle)
+    state = SuspectState(training.rows, features.scorer(), features.counts)
+    parts = training.map_nodes(task.stage, task, state)
+    training.note([part.pieces for part in parts])
+    return sum(part.told for part in parts)
+
+
+def _refine(training: WorkerTraining, features: Features, number: int) -> Features:
+    sample = take_sample(training, number, REFINE_ROWS)
+    text = sample.text
+    rows, words = TokenRows(text.tokens, text.stops), Words(text.words, text.word_stops)
+    return refine(training.engine, rows, words, sample.labels, features, training.config.refine)
+
+
+def _report(training: WorkerTraining, features: Features, counted: Counted, cycle: int) -> dict[str, Any]:
+    layout = training.layout
+    task = ReportNode(training.folder, f"report {cycle}")
+    told = [
+        part.told
+        for part in training.map_nodes(task.stage, task, (layout, features.scorer()))
+        if part.told[0]
+    ]
+    every = add_confusion([confusion for confusion, _ in told], len(layout.languages))
+    margin = mean_bits([bits for _, bits in told], int(layout.first_seen[-1]))
+    return report_of(every, margin, trained=counted.trained, languages=layout.languages)

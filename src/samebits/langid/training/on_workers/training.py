@@ -1,0 +1,201 @@
+"""The driver of a training on workers: which stages there are, and what they are told. No row and no count passes here."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from samebits.core.engine import Engine
+from samebits.core.plan import Plan, Shard
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.output_file import write_output, write_pieces
+from samebits.data.folding.piece_files import Index, PieceFolder
+from samebits.data.folding.shape import consecutive, row_starts
+from samebits.data.folding.tree import Folding, KeptPart
+from samebits.langid.config import LangidConfig
+from samebits.langid.training.large import MODEL_ARRAYS
+from samebits.langid.training.ledger import REASONS
+from samebits.langid.training.on_workers.duplicates import DUPLICATES, FindDuplicates
+from samebits.langid.training.on_workers.encoded import Encoded
+from samebits.langid.training.on_workers.ledgers import LEDGER, LedgerState, RowState, WriteLedger
+from samebits.langid.training.on_workers.word_tables import (
+    CountNodeWords,
+    OrderWords,
+    ReduceWords,
+    WordFiles,
+)
+from samebits.langid.training.tasks import WordCounts
+
+__all__ = ["Counted", "WordModel", "WorkerTraining"]
+
+
+class Counted(NamedTuple):
+    """Counted words, in partitions.
+
+    Attributes:
+        cycle: In which they were counted.
+        files: Of the partitions.
+        num_kept: Rows that count.
+        trained: Which languages they have.
+    """
+
+    cycle: int
+    files: list[Index]
+    num_kept: int
+    trained: NDArray[np.bool_]
+
+
+class WordModel(NamedTuple):
+    """All words that count in order of first occurrence, and their languages."""
+
+    languages: list[str]
+    words: NDArray[np.uint8]
+    word_stops: NDArray[np.int64]
+    counted: WordCounts
+
+
+class WorkerTraining:
+    """One training.
+
+    Attributes:
+        engine: Where tasks run.
+        plan: What is trained on.
+        config: How.
+        layout: What the nodes are.
+        rows: What is known of their rows so far.
+        num_words: Different words, in rows that count and others; known when they are counted.
+    """
+
+    def __init__(
+        self,
+        workers: Folding,
+        engine: Engine,
+        plan: Plan,
+        config: LangidConfig,
+        encoded: Encoded,
+        files: list[Index],
+    ) -> None:
+        self.engine, self.plan, self.config = engine, plan, config
+        self.encoded = encoded
+        self.layout = encoded.layout(plan, files)
+        self.num_words = 0
+        self._labels = np.zeros(0, bool)
+        self._workers = workers
+        task = FindDuplicates(workers.folder, by_label=config.mode != "exact")
+        duplicates = self._map(DUPLICATES, task, self.layout.partitions, self.layout, unit="partitions")
+        self.rows = RowState(self.layout, [part.pieces for part in duplicates], [])
+
+    @property
+    def folder(self) -> PieceFolder:
+        """Where pieces are."""
+        return self._workers.folder
+
+    @property
+    def num_kept(self) -> int:
+        """Training rows of which cleaning leaves something."""
+        return self.encoded.num_kept
+
+    def _map(
+        self, stage: str, task: Callable[[Shard, Any], KeptPart], number: int, state: Any, *, unit: str
+    ) -> list[KeptPart]:
+        return [part for _, part in self._workers.map(stage, task, consecutive(number, 1), state, unit=unit)]
+
+    def map_nodes(self, stage: str, task: Callable[[Shard, Any], KeptPart], state: Any) -> list[KeptPart]:
+        """Run a task on each node."""
+        return self._map(stage, task, len(self.layout.files), state, unit="nodes")
+
+    def note(self, files: Sequence[Index]) -> None:
+        """Take what a cycle has noted of each node's rows, for its ledger."""
+        self.rows = self.rows._replace(notes=[*self.rows.notes, list(files)])
+
+    def count(self, cycle: int, *, once_per_row: bool, answers: bool) -> Counted:
+        """Count the words of the rows that are kept."""
+        count = CountNodeWords(self.folder, f"count {cycle}", once_per_row)
+        parts = self.map_nodes(count.stage, count, self.rows)
+        reduce = ReduceWords(self.folder, f"count reduce {cycle}", answers)
+        files = [part.pieces for part in parts]
+        reduced = self._map(reduce.stage, reduce, self.layout.partitions, files, unit="partitions")
+        self.num_words = sum(part.told for part in reduced)
+        num_kept = sum(part.told["num_kept"] for part in parts)
+        trained = _any_of(parts, "trained", len(self.layout.languages))
+        self._labels = _any_of(parts, "labels", len(self.layout.languages))
+        return Counted(cycle, [part.pieces for part in reduced], num_kept, trained)
+
+    def has_rows(self, number: int) -> NDArray[np.bool_]:
+        """Return which of so many languages any training row has, kept or not."""
+        return np.append(self._labels, np.zeros(number - len(self._labels), bool))
+
+    def _ordered(self, counted: Counted) -> list[KeptPart]:
+        task = OrderWords(self.folder, f"words {counted.cycle}")
+        nodes = len(self.layout.files)
+        return self.map_nodes(task.stage, task, WordFiles(nodes, counted.files))
+
+    def word_model(self, counted: Counted) -> WordModel:
+        """Read all words into this process."""
+        files = [part.pieces for part in self._ordered(counted) if part.pieces.sizes]
+        tables = [
+            np.frombuffer(b"".join(self.folder.read_bytes(index, table) for index in files), kind)
+            for table, (_, kind) in enumerate(MODEL_ARRAYS)
+        ]
+        words, sizes, entry_sizes, languages, counts = tables
+        entries = WordCounts(
+            np.cumsum(entry_sizes, dtype=np.int64), languages.astype(np.int32), counts.astype(np.uint32)
+        )
+        return WordModel(self.layout.languages, words, np.cumsum(sizes, dtype=np.int64), entries)
+
+    def write_words(self, counted: Counted, out: ArtifactWriter) -> None:
+        """Let workers write the tables of the words."""
+        parts = self._ordered(counted)
+        num_bytes, num_words, num_entries = (sum(part.told[i] for part in parts) for i in range(3))
+        lengths = (num_bytes, num_words, num_words, num_entries, num_entries)
+        files = [part.pieces for part in parts if part.pieces.sizes]
+        for table, (name, kind) in enumerate(MODEL_ARRAYS):
+            head, _ = self.folder.write(f"head of {name}", [memoryview(_header(kind, lengths[table]))])
+            pieces = [(head, 0), *((index, table) for index in files if index.sizes[table])]
+            write_pieces(self._workers, out, name, pieces)
+
+    def write_ledger(self, out: ArtifactWriter) -> dict[str, Any]:
+        """Let workers write the ledger; return how the rows add up."""
+        config, encoded = self.config, self.encoded
+        task = WriteLedger(self.folder, config, self.plan.source_names)
+        state = LedgerState(
+            self.rows,
+            self.plan.inputs,
+            self.plan.shards,
+            row_starts(self.plan.shards),
+            np.array(encoded.shard_rows, np.int64),
+            np.array(encoded.first_line, np.int64),
+        )
+        parts = self.map_nodes(LEDGER, task, state)
+        if config.ledger != "none":
+            write_output(self._workers, out, f"dropped.{config.ledger}", [part.pieces for part in parts])
+        read = sum(part.told[0] for part in parts)
+        by_reason = np.sum([part.told[1] for part in parts], axis=0, dtype=np.int64).tolist()
+        dropped = sum(by_reason)
+        return {
+            "read": read,
+            "kept": read - dropped,
+            "dropped": dropped,
+            "by_reason": {REASONS[i]: by_reason[i] for i in range(1, len(REASONS)) if by_reason[i]},
+            "suspects_kept": sum(part.told[2] for part in parts),
+        }
+
+
+def _any_of(parts: Sequence[KeptPart], name: str, number: int) -> NDArray[np.bool_]:
+    """Return which of so many languages any part tells of."""
+    found = np.zeros(number, bool)
+    for part in parts:
+        found[part.told[name]] = True
+    return found
+
+
+def _header(kind: str, length: int) -> bytes:
+    """Return the first bytes of an ``.npy`` file of so many numbers."""
+    buffer = io.BytesIO()
+    npy.write_array_header_1_0(buffer, {"descr": kind, "fortran_order": False, "shape": (length,)})
+    return buffer.getvalue()
