@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
-from samebits.data.folding.shape import fan_in_of, num_partitions
+from samebits.data.folding.shape import MOST_ROW_UNITS, fan_in_of, num_partitions
 from samebits.data.folding.tree import MERGED_NODES, MOST_NODES
 from samebits.data.inputs.hashing import task_bytes
 
@@ -24,6 +24,9 @@ FIXED = ("refine",)
 # stages of a fold on workers, by the end of their names; the stage before a reduce is cut into nodes
 REDUCE, WRITE = " reduce", " write"
 ROWS = ("decode",)  # stages cut into nodes whose rows workers write
+# stages of a training whose rows stay with the workers, known by the first of these; a number behind a name is a cycle
+BY_KEY = ("duplicates", "count reduce")
+BY_ROWS = ("encode", "count", "score", "suspects", "report", "sample", "words", "ledger")
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -100,7 +103,12 @@ def _kind(name: str, names: Sequence[str]) -> str:
 
     >>> [_kind(name, ["scan", "count", "count reduce"]) for name in ("scan", "count", "count reduce")]
     ['map', 'nodes', 'reduce']
+    >>> [_kind(name, ["encode", "duplicates", "count 1"]) for name in ("encode", "duplicates", "count 1")]
+    ['rows', 'partitions', 'rows']
     """
+    if BY_KEY[0] in names:
+        plain = name.rstrip(" 0123456789")
+        return "partitions" if plain in BY_KEY else "rows" if plain in BY_ROWS else "map"
     if name.endswith(REDUCE):
         return "reduce"
     if name.endswith(WRITE):
@@ -162,11 +170,18 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
     driver, part_bytes = stage["driver"], stage["part_bytes"]
     if stage["kind"] in ("reduce", "write"):
         return _fold_tasks(stage, num_bytes, model)
+    if stage["kind"] == "partitions":
+        number = num_partitions(num_bytes)
+        seconds = stage["task"] * num_bytes / stage["shard_bytes"]
+        return [_Tasks(number, seconds / number, driver, part_bytes, False)]
     cut = stage["grows"] and not model["one_file"]
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
     task = stage["task"] * (num_bytes / stage["shard_bytes"] if model["one_file"] else 1)
-    fan_in = fan_in_of(shards) if stage["kind"] == "nodes" else 1
-    return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, bool(stage["grows"]))]
+    fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows") else 1
+    if stage["kind"] == "rows":  # a node's rows are in the memory of one worker
+        fan_in = min(fan_in, max(1, int(MOST_ROW_UNITS // stage["shard_bytes"])))
+    reads = bool(stage["grows"]) and (stage["kind"] != "rows" or stage["name"] == BY_ROWS[0])
+    return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, reads)]
 
 
 def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list[_Tasks]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,20 @@ from samebits.core.ports.executor import Done, Handle, Outcome, Task
 from samebits.executors.worker import run_shard
 from samebits.graph.config import GraphConfig
 from samebits.langid.config import LangidConfig
+from samebits.langid.training import large
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
-__all__ = ["Cost", "StageCost", "cases", "measure_job", "measure_step", "train_tokenizer", "wake_seconds"]
+__all__ = [
+    "Cost",
+    "StageCost",
+    "as_large",
+    "cases",
+    "measure_job",
+    "measure_step",
+    "train_tokenizer",
+    "wake_seconds",
+]
 
 VOCABULARY = 8000
 
@@ -113,6 +125,16 @@ class Meter:
 
     def close(self, *, cancel: bool = False) -> None:
         """Do nothing: there is nothing to release."""
+
+
+@contextmanager
+def as_large() -> Iterator[None]:
+    """Let small inputs go the way of large ones."""
+    least, large.LEAST_BYTES = large.LEAST_BYTES, 0
+    try:
+        yield
+    finally:
+        large.LEAST_BYTES = least
 
 
 def cases(inputs: Path, tokenizer: Path) -> dict[str, tuple[str, Any]]:

@@ -87,9 +87,8 @@ class EncodeRows:
         for block in iter_labelled(
             state, shard, text_column=config.text_column, lang_column=config.lang_column
         ):
-            pieces.append(
-                self.encode(block, again=reported)
-            )  # and the text goes: a shard may be a large file
+            # A shard may be a large file: block by block, its text is let go.
+            pieces.append(self.encode(block, again=reported))
             bad += block.bad
             num_lines, num_blank = num_lines + block.num_lines, num_blank + block.num_blank
         return RowsPart(pieces, bad, num_lines, num_blank)
