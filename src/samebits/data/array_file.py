@@ -1,4 +1,4 @@
-"""A ``.npy`` file, mapped after its header was compared with its size.
+"""A ``.npy`` file: its header, and mapping it after the header was compared with its size.
 
 Only what this package writes is taken: version 1.0, plain numbers, C order. Nothing in the header is evaluated, and a
 header that tells of terabytes allocates nothing.
@@ -16,14 +16,26 @@ from numpy.typing import NDArray
 
 from samebits.errors import ArtifactCorrupt
 
-__all__ = ["map_array"]
+__all__ = ["map_array", "npy_header"]
 
 HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': False, 'shape': \(([0-9, ]{0,60})\), \} *\n"
 )
 MAGIC = b"\x93NUMPY\x01\x00"
+HEADER_BYTES = 128
 MOST_AXES = 4
 MOST_EMPTY = 1 << 32  # of an axis beside one of length 0
+
+
+def npy_header(dtype: str, shape: tuple[int, ...]) -> bytes:
+    r"""Return a version 1.0 header of exactly 128 bytes: those of ``numpy.save`` for such an array.
+
+    >>> npy_header("<u2", (3, 5))[:10]
+    b'\x93NUMPY\x01\x00v\x00'
+    """
+    text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    body = text.encode("latin1").ljust(HEADER_BYTES - 11) + b"\n"
+    return MAGIC + len(body).to_bytes(2, "little") + body
 
 
 def map_array(path: Path) -> NDArray[Any]:

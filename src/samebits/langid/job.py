@@ -20,7 +20,7 @@ from samebits.langid.training.exact import train_exact
 from samebits.langid.training.gather import Rows, gather
 from samebits.langid.training.large import STAGES, is_large
 from samebits.langid.training.ledger import Ledger
-from samebits.langid.training.summary import write_summary
+from samebits.langid.training.report import write_summary
 
 __all__ = ["JOB", "LangidJob"]
 

@@ -1,7 +1,8 @@
-"""A file of the output that the workers write: kept rows, one after the other.
+"""Files of the output that the workers write: what each holds is told by kept pieces and their sizes.
 
-Workers keep rows as raw pieces of some megabytes. When all sizes are known, so is every piece's place, and each task writes one block of the
-file (``data.sealing``) and hashes it. The driver gets one digest for each block and seals the file with them: no row passes through it.
+When all sizes are known, so is the place of every byte. A file is described by its ``Content``, which can give any range of it from kept
+pieces; each task writes one block of a file (``data.sealing``) and hashes it. The driver gets one digest for each block and seals the files
+with them: no row passes through it.
 
 A block is written again after a resume: what an interrupted run had written of the output is removed when the next one begins.
 """
@@ -10,78 +11,116 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.core.plan import Shard
+from samebits.core.plan import Shard, cut
 from samebits.data import sealing
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.files import writing
 from samebits.data.folding.piece_files import Index, PieceFolder
-from samebits.data.folding.shape import consecutive
 from samebits.data.folding.tree import Folding, KeptPart
 
-__all__ = ["row_pieces", "write_output", "write_pieces"]
+__all__ = ["Content", "KeptBytes", "row_pieces", "write_output", "write_outputs"]
 
 PIECE_BYTES = 8 << 20
 NOWHERE = Index("nowhere", (1,), b"")  # no such file: a written block is never taken from a journal
 
 
-def row_pieces(data: bytes) -> list[Any]:
-    """Cut rows into raw pieces."""
+class Content(Protocol):
+    """What a file holds: a module-level frozen dataclass, so that plain pickle carries it to the workers."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the file."""
+        ...
+
+    def chunks(self, folder: PieceFolder, start: int, stop: int) -> Iterator[memoryview]:
+        """Yield the bytes ``[start, stop)`` one after the other, made of pieces in the folder."""
+        ...
+
+
+def row_pieces(data: bytes | memoryview) -> list[Any]:
+    """Cut bytes into raw pieces."""
     view = memoryview(data)
     return [view[at : at + PIECE_BYTES] for at in range(0, len(view), PIECE_BYTES)]
 
 
-class PiecePlaces(NamedTuple):
-    """Where pieces go: piece ``piece[i]`` of file ``file[i]`` from byte ``start[i]`` of the output on; the last start is its end."""
+@dataclass(frozen=True, slots=True)
+class KeptBytes:
+    """Some first bytes, then all raw pieces of some files, as they are.
 
+    Attributes:
+        head: The first bytes.
+        indexes: Of the files.
+        file: Of each piece, the number of its file.
+        piece: Of each piece, its number in the file.
+        start: Of each piece, its place after the head; the last one is where all of them end.
+    """
+
+    head: bytes
     indexes: tuple[Index, ...]
     file: NDArray[np.int64]
     piece: NDArray[np.int64]
     start: NDArray[np.int64]
 
+    @classmethod
+    def of(
+        cls, indexes: Sequence[Index], head: bytes = b"", pieces: Sequence[Sequence[int]] | None = None
+    ) -> Self:
+        """Put the pieces of files one after the other: of each file all, or the given ones."""
+        pieces = [range(len(index.sizes)) for index in indexes] if pieces is None else pieces
+        sizes = [index.sizes[piece] for index, own in zip(indexes, pieces, strict=True) for piece in own]
+        return cls(
+            head,
+            tuple(indexes),
+            np.repeat(np.arange(len(pieces)), np.array([len(own) for own in pieces], np.int64)),
+            np.array([piece for own in pieces for piece in own], np.int64),
+            np.cumsum([0, *sizes]),
+        )
 
-def _places(indexes: Sequence[Index]) -> PiecePlaces:
-    counts = [len(index.sizes) for index in indexes]
-    sizes = np.array([size for index in indexes for size in index.sizes], np.int64)
-    numbers = [np.arange(count) for count in counts]
-    return PiecePlaces(
-        tuple(indexes),
-        np.repeat(np.arange(len(counts)), counts),
-        np.concatenate([np.empty(0, np.int64), *numbers]),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-    )
+    @property
+    def num_bytes(self) -> int:
+        """Size of the file."""
+        return len(self.head) + int(self.start[-1])
+
+    def chunks(self, folder: PieceFolder, start: int, stop: int) -> Iterator[memoryview]:
+        """Yield the bytes of a range, piece by piece."""
+        if start < len(self.head):
+            yield memoryview(self.head)[start:stop]
+        at, stop = max(0, start - len(self.head)), stop - len(self.head)
+        number = int(np.searchsorted(self.start, at, side="right")) - 1
+        while at < stop:
+            index = self.indexes[int(self.file[number])]
+            first = int(self.start[number])
+            piece = memoryview(folder.read_bytes(index, int(self.piece[number])))[at - first : stop - first]
+            yield piece
+            at += len(piece)
+            number += 1
 
 
 @dataclass(frozen=True, slots=True)
 class WriteBlock:
-    """The task: one block of the file; tells its sha256."""
+    """The task: one block of one file; tells its sha256."""
 
     part_type: ClassVar = KeptPart
     folder: PieceFolder
-    path: str
+    paths: tuple[str, ...]
 
-    def __call__(self, shard: Shard, state: PiecePlaces, /) -> KeptPart:
+    def __call__(self, shard: Shard, state: Sequence[Content], /) -> KeptPart:
         """Write the bytes of ``[shard.start, shard.stop)``."""
-        block = hashlib.sha256()
-        at = shard.start
-        number = int(np.searchsorted(state.start, at, side="right")) - 1
-        with writing(Path(self.path)), Path(self.path).open("r+b", buffering=0) as file:
-            while at < shard.stop:
-                index = state.indexes[int(state.file[number])]
-                data = memoryview(self.folder.read_bytes(index, int(state.piece[number])))
-                first = int(state.start[number])
-                piece = data[at - first : shard.stop - first]
-                block.update(piece)
-                _write_at(file.fileno(), piece, at)
-                at += len(piece)
-                number += 1
+        block, at = hashlib.sha256(), shard.start
+        path = Path(self.paths[shard.source])
+        with writing(path), path.open("r+b", buffering=0) as file:
+            for chunk in state[shard.source].chunks(self.folder, shard.start, shard.stop):
+                block.update(chunk)
+                _write_at(file.fileno(), chunk, at)
+                at += len(chunk)
         return KeptPart(block.digest(), NOWHERE.plain(), b"")
 
 
@@ -91,31 +130,22 @@ def _write_at(file: int, data: memoryview, offset: int) -> None:
         data, offset = data[written:], offset + written
 
 
+def write_outputs(workers: Folding, out: ArtifactWriter, stage: str, contents: Mapping[str, Content]) -> None:
+    """Let the workers write files of the output, in one stage."""
+    names, paths = list(contents), [out.path(name) for name in contents]
+    sizes = [content.num_bytes for content in contents.values()]
+    for path, size in zip(paths, sizes, strict=True):
+        with writing(path), path.open("wb") as file:
+            file.truncate(size)
+    task = WriteBlock(workers.folder, tuple(str(path.absolute()) for path in paths))
+    told: list[list[bytes]] = [[] for _ in names]
+    blocks = cut(sizes, sealing.BLOCK_BYTES)
+    for shard, part in workers.map(stage, task, blocks, tuple(contents.values()), unit="bytes"):
+        told[shard.source].append(part.told)
+    for name, size, digests in zip(names, sizes, told, strict=True):
+        out.know(name, sealing.entry_of(size, digests or [hashlib.sha256().digest()]))
+
+
 def write_output(workers: Folding, out: ArtifactWriter, name: str, indexes: Sequence[Index]) -> None:
     """Let the workers write raw pieces, in the order of their files, as one file of the output."""
-    _write(workers, out, name, _places(indexes))
-
-
-def write_pieces(
-    workers: Folding, out: ArtifactWriter, name: str, chosen: Sequence[tuple[Index, int]]
-) -> None:
-    """Let the workers write some raw pieces, one after the other, as one file of the output; none of them is empty."""
-    sizes = np.array([index.sizes[piece] for index, piece in chosen], np.int64)
-    places = PiecePlaces(
-        tuple(index for index, _ in chosen),
-        np.arange(len(chosen)),
-        np.array([piece for _, piece in chosen], np.int64),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-    )
-    _write(workers, out, name, places)
-
-
-def _write(workers: Folding, out: ArtifactWriter, name: str, places: PiecePlaces) -> None:
-    path = out.path(name)
-    size = int(places.start[-1])
-    with writing(path), path.open("wb") as file:
-        file.truncate(size)
-    shards = consecutive(size, sealing.BLOCK_BYTES)
-    task = WriteBlock(workers.folder, str(path.absolute()))
-    told = [part.told for _, part in workers.map(f"write {name}", task, shards, places, unit="bytes")]
-    out.know(name, sealing.entry_of(size, told or [hashlib.sha256().digest()]))
+    write_outputs(workers, out, f"write {name}", {name: KeptBytes.of(indexes)})

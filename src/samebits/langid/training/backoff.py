@@ -36,7 +36,7 @@ from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, r
 __all__ = [
     "REFINE_ROWS",
     "BackoffResult",
-    "Words",
+    "WordBytes",
     "best_two",
     "can_refine",
     "refine",
@@ -60,7 +60,7 @@ class BackoffResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordBytes:
     """The vocabulary's bytes, for the kernels."""
 
     data: NDArray[np.uint8]
@@ -72,7 +72,7 @@ class _State:
     """The training rows."""
 
     rows: TokenRows
-    words: Words
+    words: WordBytes
     labels: NDArray[np.int32]
 
 
@@ -80,7 +80,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     """Run the cycles, then refine; the ledger is told of every row left out and of every suspect."""
     n, num = rows.num_train, len(rows.languages)
     state = _State(
-        TokenRows(rows.tokens, rows.stops[:n]), Words(rows.words, rows.word_stops), rows.labels[:n]
+        TokenRows(rows.tokens, rows.stops[:n]), WordBytes(rows.words, rows.word_stops), rows.labels[:n]
     )
     ledger.drop_empty(rows.kept[:n])
     identities = with_labels(rows.identities[:n], state.labels)
@@ -192,7 +192,7 @@ def can_refine(config: LangidConfig, features: Features) -> bool:
 def refine(
     engine: Engine,
     sample: TokenRows,
-    words: Words,
+    words: WordBytes,
     labels: NDArray[np.int32],
     features: Features,
     passes: int,
@@ -248,7 +248,7 @@ class ScoreText:
 def top_two(
     scorer: Scorer,
     rows: tuple[NDArray[np.uint32], NDArray[np.int64]],
-    words: Words,
+    words: WordBytes,
     num_languages: int,
 ) -> TopTwo:
     """Score rows; there is at least one."""

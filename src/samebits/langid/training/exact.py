@@ -15,7 +15,7 @@ from samebits.langid.training.ledger import LOW, MISMATCH, SMALL, Ledger
 from samebits.langid.training.report import make_report
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, score_by_words
 
-__all__ = ["ExactResult", "Scores", "reasons_to_drop", "train_exact"]
+__all__ = ["ExactResult", "ExactScores", "reasons_to_drop", "train_exact"]
 
 
 class ExactResult(NamedTuple):
@@ -29,19 +29,19 @@ class ExactResult(NamedTuple):
     second: NDArray[np.float64]
 
 
-class Scores(NamedTuple):
+class ExactScores(NamedTuple):
     """For each row its top language (-1: none), the share of its words that this one knows, and the runner-up's."""
 
     top: NDArray[np.int32]
     first: NDArray[np.float64]
     second: NDArray[np.float64]
 
-    def at(self, rows: NDArray[Any]) -> Scores:
+    def at(self, rows: NDArray[Any]) -> ExactScores:
         """Take some rows, given by a mask or by their numbers in order; all of them are not copied."""
         number = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
         if number == len(self.top):
             return self
-        return Scores(self.top[rows], self.first[rows], self.second[rows])
+        return ExactScores(self.top[rows], self.first[rows], self.second[rows])
 
     @property
     def margins(self) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ def train_exact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger
             num_languages=len(rows.languages),
             once_per_row=True,
         )
-        scores = Scores(*score_by_words(engine, "score", train, words, len(rows.languages)))
+        scores = ExactScores(*score_by_words(engine, "score", train, words, len(rows.languages)))
         kept = np.flatnonzero(keep)
         report = reported.report(
             engine, words, scores, np.bincount(labels[kept], minlength=len(rows.languages)) > 0
@@ -95,7 +95,7 @@ def _drop(
     cycle: int,
     kept: NDArray[np.int64],
     labels: NDArray[np.int32],
-    scores: Scores,
+    scores: ExactScores,
     config: LangidConfig,
 ) -> int:
     reasons = reasons_to_drop(scores, labels, config)
@@ -107,7 +107,9 @@ def _drop(
     return len(out)
 
 
-def reasons_to_drop(scores: Scores, labels: NDArray[np.int32], config: LangidConfig) -> NDArray[np.uint8]:
+def reasons_to_drop(
+    scores: ExactScores, labels: NDArray[np.int32], config: LangidConfig
+) -> NDArray[np.uint8]:
     """Return why a row is to be dropped after a cycle, 0 for one that stays."""
     wrong = scores.top != labels
     low = scores.first < config.base_confidence
@@ -136,16 +138,16 @@ class _ReportRows:
         )
 
     def report(
-        self, engine: Engine, words: WordCounts, trained_scores: Scores, trained: NDArray[np.bool_]
+        self, engine: Engine, words: WordCounts, trained_scores: ExactScores, trained: NDArray[np.bool_]
     ) -> dict[str, Any]:
         rows, num = self.rows, len(self.rows.languages)
         scores = trained_scores
         if rows.has_eval:
             first = int(rows.stops[self.start - 1])
             evaluated = TokenRows(rows.tokens[first:], rows.stops[self.start :] - first)
-            scores = Scores(*score_by_words(engine, "report", evaluated, words, num))
+            scores = ExactScores(*score_by_words(engine, "report", evaluated, words, num))
         if self.changed:
-            scores = Scores(scores.top.copy(), scores.first.copy(), scores.second.copy())
+            scores = ExactScores(scores.top.copy(), scores.first.copy(), scores.second.copy())
             places = np.array(self.changed) - self.start
             scores.top[places], scores.first[places], scores.second[places] = score_by_words(
                 engine, "report", self.again, words, num

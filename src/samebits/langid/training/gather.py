@@ -81,7 +81,7 @@ class Rows:
         return len(self.word_stops)
 
 
-class Tokens(Protocol):
+class TokenSink(Protocol):
     """Where token numbers go."""
 
     def add(self, numbers: NDArray[np.uint32], tokens: NDArray[np.uint16] | NDArray[np.uint32], /) -> None:
@@ -92,7 +92,7 @@ class Tokens(Protocol):
 class RowFolder:
     """What grows while parts come in."""
 
-    def __init__(self, spill: Tokens) -> None:
+    def __init__(self, spill: TokenSink) -> None:
         self.spill = spill
         self.words = Vocabulary()
         self.labels = Vocabulary()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from samebits.core.plan import Plan
 from samebits.langid.config import LangidConfig
 
-__all__ = ["MODEL_ARRAYS", "STAGES", "is_large"]
+__all__ = ["MODEL_ARRAYS", "STAGES", "WRITE", "is_large"]
 
 LEAST_BYTES = 256 << 20  # of the inputs; below it files between the stages cost more than they save
 
@@ -17,6 +17,7 @@ MODEL_ARRAYS: tuple[tuple[str, str], ...] = (
     ("entry_languages.npy", "<u2"),
     ("entry_counts.npy", "<u4"),
 )
+WRITE = "write words"
 # A number behind some of them says which cycle it is.
 STAGES = (
     "duplicates",
@@ -24,7 +25,7 @@ STAGES = (
     "words",
     "sample",
     "ledger",
-    *(f"write {name}" for name, _ in MODEL_ARRAYS),
+    WRITE,
     "write dropped.jsonl",
 )
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data.artifact import ArtifactWriter
 from samebits.kernels.langid.confusion import confusion_table
 
-__all__ = ["Confusion", "confusion_of", "make_report", "report_of"]
+__all__ = ["Confusion", "confusion_of", "make_report", "report_of", "write_summary"]
 
 DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
 
@@ -119,3 +120,30 @@ def _pairs(table: Confusion, rows_of: NDArray[np.int64], names: list[str]) -> li
         {"langs": [names[i], names[j]], "score": rows / int(rows_of[i] + rows_of[j])}
         for (i, j), rows in sorted(both.items())
     ]
+
+
+def write_summary(
+    out: ArtifactWriter,
+    *,
+    rows: dict[str, Any],
+    num_blank: int,
+    eval_rows: int,
+    num_cut: int,
+    languages: int,
+    words: int,
+    reports: list[dict[str, Any]],
+    share_kept: float,
+) -> dict[str, Any]:
+    """Write the report; return the metrics of the record."""
+    summary = {
+        "lines": {"read": out.bad_rows.num_read, "blank": num_blank, "bad": out.bad_rows.num_bad},
+        "rows": rows,
+        "eval_rows": eval_rows,
+        "texts_cut": num_cut,
+        "languages": languages,
+        "words": words,
+        "cycles": reports,
+    }
+    out.write_json("report.json", summary)
+    brief = [{key: value for key, value in report.items() if key != "confusion_pairs"} for report in reports]
+    return {**summary, "cycles": brief, "share_kept": round(share_kept, 4)}

@@ -22,13 +22,13 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, derive
 from samebits.langid.model.model_files import write_model
-from samebits.langid.training.backoff import REFINE_ROWS, Words, can_refine, refine, top_two
+from samebits.langid.training.backoff import REFINE_ROWS, WordBytes, can_refine, refine, top_two
 from samebits.langid.training.ledger import SUSPECT
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
 from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
-from samebits.langid.training.on_workers.row_files import Layout
+from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import take_sample
-from samebits.langid.training.on_workers.training import Counted, WorkerTraining
+from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
 from samebits.langid.training.report import report_of
 from samebits.langid.training.tasks import TokenRows
 
@@ -90,7 +90,7 @@ class ReportNode:
     folder: PieceFolder
     stage: str
 
-    def __call__(self, shard: Shard, state: tuple[Layout, Scorer], /) -> KeptPart:
+    def __call__(self, shard: Shard, state: tuple[NodeLayout, Scorer], /) -> KeptPart:
         """Tell confusion and leads."""
         layout, scorer = state
         rows, num = layout.read(self.folder, shard.start), len(layout.languages)
@@ -98,7 +98,7 @@ class ReportNode:
         text, kept = rows.of(looked.start, looked.stop), rows.kept[looked]
         told: list[Any] = [[], 0]
         if len(kept):
-            words = Words(text.words, text.word_stops)
+            words = WordBytes(text.words, text.word_stops)
             top, _, lead = top_two(scorer, (text.tokens, text.stops), words, num)
             labels = rows.labels[looked][kept]
             told = [confusion_told(labels, top[kept], num), bits_of(top[kept], lead[kept])]
@@ -135,11 +135,13 @@ def _note_suspects(training: WorkerTraining, features: Features, cycle: int) -> 
 def _refine(training: WorkerTraining, features: Features, number: int) -> Features:
     sample = take_sample(training, number, REFINE_ROWS)
     text = sample.text
-    rows, words = TokenRows(text.tokens, text.stops), Words(text.words, text.word_stops)
+    rows, words = TokenRows(text.tokens, text.stops), WordBytes(text.words, text.word_stops)
     return refine(training.engine, rows, words, sample.labels, features, training.config.refine)
 
 
-def _report(training: WorkerTraining, features: Features, counted: Counted, cycle: int) -> dict[str, Any]:
+def _report(
+    training: WorkerTraining, features: Features, counted: CountedWords, cycle: int
+) -> dict[str, Any]:
     layout = training.layout
     task = ReportNode(training.folder, f"report {cycle}")
     told = [

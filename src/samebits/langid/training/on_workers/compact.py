@@ -22,9 +22,9 @@ from samebits.langid.training.compact.train import (
     with_noise,
 )
 from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
-from samebits.langid.training.on_workers.row_files import Layout
+from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import take_sample
-from samebits.langid.training.on_workers.training import Counted, WorkerTraining
+from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
 from samebits.langid.training.on_workers.word_tables import take_ranges
 from samebits.langid.training.report import make_report, report_of
 from samebits.langid.training.tasks import TokenRows
@@ -40,7 +40,7 @@ class ReportTexts:
     folder: PieceFolder
     stage: str
 
-    def __call__(self, shard: Shard, state: tuple[Layout, CompactFiles], /) -> KeptPart:
+    def __call__(self, shard: Shard, state: tuple[NodeLayout, CompactFiles], /) -> KeptPart:
         """Tell confusion and leads."""
         layout, files = state
         rows = layout.read(self.folder, shard.start)
@@ -69,7 +69,7 @@ def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
     return [{"cycle": 1, **samples, **report}]
 
 
-def _report(training: WorkerTraining, counted: Counted, files: CompactFiles) -> dict[str, Any]:
+def _report(training: WorkerTraining, counted: CountedWords, files: CompactFiles) -> dict[str, Any]:
     """Report on a sample of the training rows."""
     text, labels = take_sample(training, counted.num_kept, REPORT_ROWS)
     column = texts_of(TokenRows(text.tokens, text.stops), text.words, text.word_stops)

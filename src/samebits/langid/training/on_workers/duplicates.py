@@ -12,7 +12,7 @@ from samebits.data.folding.piece_files import PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.kernels.langid.dict import first_rows
 from samebits.langid.training.identities import with_labels
-from samebits.langid.training.on_workers.row_files import FIRST, Layout
+from samebits.langid.training.on_workers.row_files import FIRST, NodeLayout
 
 __all__ = ["DUPLICATES", "FindDuplicates"]
 
@@ -31,7 +31,7 @@ class FindDuplicates:
     folder: PieceFolder
     by_label: bool
 
-    def __call__(self, shard: Shard, state: Layout, /) -> KeptPart:
+    def __call__(self, shard: Shard, state: NodeLayout, /) -> KeptPart:
         """Keep for each node its repeated rows, the row each repeats, and whether their labels differ."""
         partition = shard.start
         pieces = [self.folder.read(index, FIRST + partition) for index in state.files]

@@ -10,12 +10,12 @@ from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.piece_files import Index
 from samebits.langid.training.gather import check_languages, no_rows, only_empty_rows
-from samebits.langid.training.on_workers.row_files import Layout
+from samebits.langid.training.on_workers.row_files import NodeLayout
 
-__all__ = ["Encoded"]
+__all__ = ["EncodedNodes"]
 
 
-class Encoded:
+class EncodedNodes:
     """Numbers of lines and rows, and the labels.
 
     Attributes:
@@ -72,7 +72,7 @@ class Encoded:
         """All rows."""
         return sum(self.shard_rows)
 
-    def layout(self, plan: Plan, files: list[Index]) -> Layout:
+    def layout(self, plan: Plan, files: list[Index]) -> NodeLayout:
         """Return what all nodes are.
 
         Raises:
@@ -86,7 +86,7 @@ class Encoded:
         languages = sorted({name for names in self._labels for name in names})
         check_languages(len(languages))
         rank = {name: number for number, name in enumerate(languages)}
-        return Layout(
+        return NodeLayout(
             files,
             languages,
             [np.array([rank[name] for name in names], np.int32) for names in self._labels],

@@ -16,13 +16,13 @@ from samebits.kernels.langid.known import score_rows
 from samebits.kernels.langid.text.words import renumber
 from samebits.langid.config import LangidConfig
 from samebits.langid.model.model_files import write_head
-from samebits.langid.training.exact import Scores, reasons_to_drop
+from samebits.langid.training.exact import ExactScores, reasons_to_drop
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
-from samebits.langid.training.on_workers.margins import mean_of, sums_of
 from samebits.langid.training.on_workers.reports import add_confusion, confusion_told
 from samebits.langid.training.on_workers.row_files import NodeRows
 from samebits.langid.training.on_workers.training import WorkerTraining
 from samebits.langid.training.on_workers.word_tables import words_by_partition
+from samebits.langid.training.pairwise import mean_of, sums_of
 from samebits.langid.training.report import report_of
 
 __all__ = ["SCORE", "ScoreNode", "train_exact_on_workers"]
@@ -74,11 +74,14 @@ class ScoreNode:
         return kept_part(self.folder, self.stage, node, {**told, "removed": removed}, [noted])
 
     def _report(
-        self, node: int, state: RowState, rows: NodeRows, every: Scores, scorer: _Words
+        self, node: int, state: RowState, rows: NodeRows, every: ExactScores, scorer: _Words
     ) -> dict[str, Any]:
         """Look at the rows of the report as the reference does, cleaned twice."""
         layout = state.layout
-        scores, kept = Scores(every.top.copy(), every.first.copy(), every.second.copy()), rows.kept.copy()
+        scores, kept = (
+            ExactScores(every.top.copy(), every.first.copy(), every.second.copy()),
+            rows.kept.copy(),
+        )
         left = rows.changed[rows.changed_kept]  # in the order of changed_text
         kept[rows.changed] &= rows.changed_kept
         if len(left):
@@ -86,7 +89,7 @@ class ScoreNode:
             scores.top[left], scores.first[left], scores.second[left] = again
         looked = layout.reported(rows)
         seen = np.flatnonzero(kept[looked]) + looked.start
-        found = Scores(scores.top[seen], scores.first[seen], scores.second[seen])
+        found = ExactScores(scores.top[seen], scores.first[seen], scores.second[seen])
         return {
             "confusion": confusion_told(rows.labels[seen], found.top, len(layout.languages)),
             "margins": sums_of(found.margins, int(layout.first_seen[node]), int(layout.first_seen[-1])),
@@ -119,13 +122,13 @@ class _Words(NamedTuple):
         speech = np.concatenate([np.empty(0, np.int32), *(piece[1].astype(np.int32) for piece in found)])
         return cls(numbers, np.cumsum(sizes, dtype=np.int64), speech, num_languages)
 
-    def score(self, tokens: NDArray[np.uint32], stops: NDArray[np.int64]) -> Scores:
+    def score(self, tokens: NDArray[np.uint32], stops: NDArray[np.int64]) -> ExactScores:
         """Score rows of tokens that are numbered as in the node."""
         ordered = np.empty(len(tokens), np.uint32)
         renumber(self.numbers, tokens, ordered)
         top, first, second, total = score_rows(ordered, stops, self.stops, self.languages, self.num_languages)
         divisor = np.maximum(total, 1)
-        return Scores(top, first / divisor, second / divisor)
+        return ExactScores(top, first / divisor, second / divisor)
 
 
 def train_exact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> list[dict[str, Any]]:

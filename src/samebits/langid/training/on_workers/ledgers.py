@@ -17,7 +17,7 @@ from samebits.data.table import json_lines
 from samebits.langid.config import LangidConfig
 from samebits.langid.sources import Sources, iter_labelled
 from samebits.langid.training.ledger import REASONS, SUSPECT, Ledger, RowPlaces
-from samebits.langid.training.on_workers.row_files import PLACES, Layout, NodeRows
+from samebits.langid.training.on_workers.row_files import PLACES, NodeLayout, NodeRows
 
 __all__ = ["LEDGER", "LedgerState", "RowState", "WriteLedger", "notes_piece"]
 
@@ -27,7 +27,7 @@ LEDGER = "ledger"  # the stage
 class RowState(NamedTuple):
     """What is known of all rows: who they are, which repeat others, and what each cycle has noted."""
 
-    layout: Layout
+    layout: NodeLayout
     duplicates: list[Index]
     notes: list[list[Index]]
 

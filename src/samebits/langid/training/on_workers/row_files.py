@@ -25,7 +25,16 @@ from samebits.langid.sources import Sources
 from samebits.langid.training.encode import EncodeRows, narrow
 from samebits.langid.training.gather import RowFolder, names_of
 
-__all__ = ["FIRST", "HASHES", "PLACES", "EncodeNode", "Layout", "NodeRows", "TextRows", "partition_ranges"]
+__all__ = [
+    "FIRST",
+    "HASHES",
+    "PLACES",
+    "EncodeNode",
+    "NodeLayout",
+    "NodeRows",
+    "TextRows",
+    "partition_ranges",
+]
 
 ROWS, PLACES, HASHES, FIRST = range(4)
 
@@ -75,7 +84,7 @@ class NodeRows(NamedTuple):
         return self.of(0, self.num_train)
 
 
-class Layout(NamedTuple):
+class NodeLayout(NamedTuple):
     """What all nodes together are, for tasks that work on one of them.
 
     Attributes:

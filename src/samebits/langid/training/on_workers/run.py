@@ -11,17 +11,17 @@ from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import num_partitions
 from samebits.data.folding.tree import Folding, folding
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.on_workers.encoded import Encoded
+from samebits.langid.training.on_workers.encoded import EncodedNodes
 from samebits.langid.training.on_workers.row_files import EncodeNode
 from samebits.langid.training.on_workers.training import WorkerTraining
-from samebits.langid.training.summary import write_summary
+from samebits.langid.training.report import write_summary
 
 __all__ = ["train_on_workers"]
 
 
 def train_on_workers(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
     """Train; the driver is told sizes, digests and sums."""
-    encoded = Encoded(num_partitions(plan.inputs.corpus.num_bytes))
+    encoded = EncodedNodes(num_partitions(plan.inputs.corpus.num_bytes))
 
     def take(shard: Shard, told: Any) -> None:
         encoded.take(plan, shard, told, out)
@@ -43,7 +43,7 @@ def _train(
     engine: Engine,
     plan: Plan,
     config: LangidConfig,
-    encoded: Encoded,
+    encoded: EncodedNodes,
     files: list[Index],
     out: ArtifactWriter,
 ) -> dict[str, Any]:

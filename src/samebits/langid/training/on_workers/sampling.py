@@ -20,14 +20,14 @@ from samebits.langid.training.on_workers.row_files import HASHES, TextRows
 from samebits.langid.training.on_workers.training import WorkerTraining
 from samebits.langid.training.on_workers.word_tables import take_ranges
 
-__all__ = ["SAMPLE", "Sample", "SampleNode", "take_sample"]
+__all__ = ["SAMPLE", "RowSample", "SampleNode", "take_sample"]
 
 SAMPLE = "sample"  # the stage
 EVERY = (1 << 64) - 1
 SLACK = 1.25  # identities are as good as random, so that few more than are wanted lie below a limit
 
 
-class Sample(NamedTuple):
+class RowSample(NamedTuple):
     """Some training rows, in their order."""
 
     text: TextRows
@@ -62,7 +62,7 @@ class SampleNode:
         return kept_part(self.folder, self.stage, node, len(chosen), [piece])
 
 
-def take_sample(training: WorkerTraining, number: int, most: int) -> Sample:
+def take_sample(training: WorkerTraining, number: int, most: int) -> RowSample:
     """Return the rows that ``sample_rows`` chooses, of ``number`` that can be used."""
     limit = EVERY if number <= most else min(EVERY, int(SLACK * most / number * EVERY))
     attempt = 1
@@ -76,7 +76,7 @@ def take_sample(training: WorkerTraining, number: int, most: int) -> Sample:
     return _chosen(list(found), most)
 
 
-def _chosen(pieces: Sequence[Any], most: int) -> Sample:
+def _chosen(pieces: Sequence[Any], most: int) -> RowSample:
     """Put the rows of all nodes together and take those that are wanted."""
     vocabulary = Vocabulary()
     tokens = [np.empty(0, np.uint32)]
@@ -88,4 +88,4 @@ def _chosen(pieces: Sequence[Any], most: int) -> Sample:
     lengths = np.concatenate([np.empty(0, np.int64), *(piece[3] for piece in pieces)])
     chosen = sample_rows(identities, np.ones(len(labels), bool), most)
     text, sizes = take_ranges(np.concatenate(tokens), np.cumsum(lengths), chosen)
-    return Sample(TextRows(text, np.cumsum(sizes), *vocabulary.export()), labels[chosen])
+    return RowSample(TextRows(text, np.cumsum(sizes), *vocabulary.export()), labels[chosen])

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
+from samebits.data.array_file import npy_header
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.folding.output_file import write_output, write_pieces
+from samebits.data.folding.output_file import KeptBytes, write_output, write_outputs
 from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.shape import consecutive, row_starts
 from samebits.data.folding.tree import Folding, KeptPart
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.large import MODEL_ARRAYS
+from samebits.langid.training.large import MODEL_ARRAYS, WRITE
 from samebits.langid.training.ledger import REASONS
 from samebits.langid.training.on_workers.duplicates import DUPLICATES, FindDuplicates
-from samebits.langid.training.on_workers.encoded import Encoded
+from samebits.langid.training.on_workers.encoded import EncodedNodes
 from samebits.langid.training.on_workers.ledgers import LEDGER, LedgerState, RowState, WriteLedger
 from samebits.langid.training.on_workers.word_tables import (
     CountNodeWords,
@@ -31,10 +30,10 @@ from samebits.langid.training.on_workers.word_tables import (
 )
 from samebits.langid.training.tasks import WordCounts
 
-__all__ = ["Counted", "WordModel", "WorkerTraining"]
+__all__ = ["CountedWords", "WordModel", "WorkerTraining"]
 
 
-class Counted(NamedTuple):
+class CountedWords(NamedTuple):
     """Counted words, in partitions.
 
     Attributes:
@@ -77,7 +76,7 @@ class WorkerTraining:
         engine: Engine,
         plan: Plan,
         config: LangidConfig,
-        encoded: Encoded,
+        encoded: EncodedNodes,
         files: list[Index],
     ) -> None:
         self.engine, self.plan, self.config = engine, plan, config
@@ -113,7 +112,7 @@ class WorkerTraining:
         """Take what a cycle has noted of each node's rows, for its ledger."""
         self.rows = self.rows._replace(notes=[*self.rows.notes, list(files)])
 
-    def count(self, cycle: int, *, once_per_row: bool, answers: bool) -> Counted:
+    def count(self, cycle: int, *, once_per_row: bool, answers: bool) -> CountedWords:
         """Count the words of the rows that are kept."""
         count = CountNodeWords(self.folder, f"count {cycle}", once_per_row)
         parts = self.map_nodes(count.stage, count, self.rows)
@@ -124,18 +123,18 @@ class WorkerTraining:
         num_kept = sum(part.told["num_kept"] for part in parts)
         trained = _any_of(parts, "trained", len(self.layout.languages))
         self._labels = _any_of(parts, "labels", len(self.layout.languages))
-        return Counted(cycle, [part.pieces for part in reduced], num_kept, trained)
+        return CountedWords(cycle, [part.pieces for part in reduced], num_kept, trained)
 
     def has_rows(self, number: int) -> NDArray[np.bool_]:
         """Return which of so many languages any training row has, kept or not."""
         return np.append(self._labels, np.zeros(number - len(self._labels), bool))
 
-    def _ordered(self, counted: Counted) -> list[KeptPart]:
+    def _ordered(self, counted: CountedWords) -> list[KeptPart]:
         task = OrderWords(self.folder, f"words {counted.cycle}")
         nodes = len(self.layout.files)
         return self.map_nodes(task.stage, task, WordFiles(nodes, counted.files))
 
-    def word_model(self, counted: Counted) -> WordModel:
+    def word_model(self, counted: CountedWords) -> WordModel:
         """Read all words into this process."""
         files = [part.pieces for part in self._ordered(counted) if part.pieces.sizes]
         tables = [
@@ -148,16 +147,17 @@ class WorkerTraining:
         )
         return WordModel(self.layout.languages, words, np.cumsum(sizes, dtype=np.int64), entries)
 
-    def write_words(self, counted: Counted, out: ArtifactWriter) -> None:
+    def write_words(self, counted: CountedWords, out: ArtifactWriter) -> None:
         """Let workers write the tables of the words."""
         parts = self._ordered(counted)
         num_bytes, num_words, num_entries = (sum(part.told[i] for part in parts) for i in range(3))
         lengths = (num_bytes, num_words, num_words, num_entries, num_entries)
         files = [part.pieces for part in parts if part.pieces.sizes]
-        for table, (name, kind) in enumerate(MODEL_ARRAYS):
-            head, _ = self.folder.write(f"head of {name}", [memoryview(_header(kind, lengths[table]))])
-            pieces = [(head, 0), *((index, table) for index in files if index.sizes[table])]
-            write_pieces(self._workers, out, name, pieces)
+        contents = {
+            name: KeptBytes.of(files, npy_header(kind, (lengths[table],)), [[table]] * len(files))
+            for table, (name, kind) in enumerate(MODEL_ARRAYS)
+        }
+        write_outputs(self._workers, out, WRITE, contents)
 
     def write_ledger(self, out: ArtifactWriter) -> dict[str, Any]:
         """Let workers write the ledger; return how the rows add up."""
@@ -175,7 +175,7 @@ class WorkerTraining:
         if config.ledger != "none":
             write_output(self._workers, out, f"dropped.{config.ledger}", [part.pieces for part in parts])
         read = sum(part.told[0] for part in parts)
-        by_reason = np.sum([part.told[1] for part in parts], axis=0, dtype=np.int64).tolist()
+        by_reason = [sum(column) for column in zip(*(part.told[1] for part in parts), strict=True)]
         dropped = sum(by_reason)
         return {
             "read": read,
@@ -192,10 +192,3 @@ def _any_of(parts: Sequence[KeptPart], name: str, number: int) -> NDArray[np.boo
     for part in parts:
         found[part.told[name]] = True
     return found
-
-
-def _header(kind: str, length: int) -> bytes:
-    """Return the first bytes of an ``.npy`` file of so many numbers."""
-    buffer = io.BytesIO()
-    npy.write_array_header_1_0(buffer, {"descr": kind, "fortran_order": False, "shape": (length,)})
-    return buffer.getvalue()
