@@ -185,6 +185,29 @@ def partitions_of(const uint8_t[::1] buffer, const int64_t[::1] stops, int64_t p
     return found
 
 
+def copy_ranges(const uint8_t[::1] data, const int64_t[::1] stops, const int64_t[::1] chosen, int64_t width):
+    """Things ``stops[i-1]:stops[i]`` of ``data``, each ``width`` bytes, for every chosen i: (their bytes, how many each)."""
+    cdef int64_t i, k, start, total = 0, at = 0, n = chosen.shape[0]
+    sizes = np.empty(n, np.int64)
+    cdef int64_t[::1] size_view = sizes
+    with nogil:
+        for i in range(n):
+            k = chosen[i]
+            size_view[i] = stops[k] - (stops[k - 1] if k else 0)
+            total += size_view[i]
+    if n and stops[stops.shape[0] - 1] * width > data.shape[0]:
+        raise ValueError(f"ranges up to {stops[stops.shape[0] - 1] * width} of {data.shape[0]} bytes")
+    found = np.empty(total * width, np.uint8)
+    cdef uint8_t[::1] out = found
+    with nogil:
+        for i in range(n):
+            if size_view[i]:
+                start = (stops[chosen[i]] - size_view[i]) * width
+                memcpy(&out[at], &data[start], size_view[i] * width)
+                at += size_view[i] * width
+    return found, sizes
+
+
 cdef class Vocabulary:
     """Byte strings numbered in order of first occurrence."""
 

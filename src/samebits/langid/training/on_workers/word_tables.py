@@ -19,7 +19,7 @@ from samebits.core.plan import Shard
 from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.kernels.langid.dict import Dictionary, accumulate
-from samebits.kernels.langid.text.words import Vocabulary, partitions_of
+from samebits.kernels.langid.text.words import Vocabulary, copy_ranges, partitions_of
 from samebits.langid.training.encode import narrow
 from samebits.langid.training.large import MODEL_ARRAYS
 from samebits.langid.training.on_workers.ledgers import RowState
@@ -36,11 +36,11 @@ def take_ranges(
     >>> take_ranges(np.array([7, 8, 9]), np.array([1, 3]), np.array([1, 0]))
     (array([8, 9, 7]), array([2, 1]))
     """
-    starts = (stops - np.diff(stops, prepend=0))[chosen]
-    sizes = stops[chosen] - starts
-    ends = np.cumsum(sizes)
-    places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    return data[places], sizes
+    plain = np.ascontiguousarray(data)
+    found, sizes = copy_ranges(
+        plain.view(np.uint8), stops, chosen.astype(np.int64, copy=False), plain.itemsize
+    )
+    return found.view(data.dtype), sizes
 
 
 def words_by_partition(text: TextRows, partitions: int) -> list[NDArray[np.int64]]:
