@@ -188,6 +188,29 @@ def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
     assert network.dropout(x, 0.25) is x
 
 
+@pytest.mark.parametrize("hidden", [5, 8])
+def test_dropped_weights_between_states_are_those_of_a_layer_that_has_none_there(hidden: int) -> None:
+    rng = np.random.Generator(np.random.Philox(key=7))
+    params = first_values({**seq.lstm_parameters("one", 6, hidden), "table": table(9, 6, spread=1.0)}, rng)
+    rows = [rng.integers(0, 9, n) for n in (3, 11, 5)]
+    groups = seq.Groups.of([len(row) for row in rows])
+
+    def gradient_of(params: Any, drop: float) -> tuple[float, dict[str, Any]]:
+        network, grads = Network(params), {name: np.full_like(value, 7.0) for name, value in params.items()}
+        network.start(grads, key=99)
+        states = seq.lstm(network, network.embed("table", groups.spread(rows)), groups, "one", drop=drop)
+        return network.finish(network.squared_error(states, np.ones((11 * 32, 2 * hidden)))), grads
+
+    loss, grads = gradient_of(params, 0.5)
+    kept = grads["one.state"] != 0
+    assert np.mean(kept) == pytest.approx(0.5, abs=0.15)
+    without = {**params, "one.state": np.where(kept, params["one.state"] * 2, np.float32(0.0))}
+    expected_loss, expected = gradient_of(without, 0.0)
+    assert loss == expected_loss
+    assert (grads["one.state"] == np.where(kept, expected["one.state"] * 2, np.float32(0.0))).all()
+    assert all((grads[name] == expected[name]).all() for name in params if name != "one.state")
+
+
 def test_a_parameter_used_twice_has_the_sum_of_both_gradients() -> None:
     rng = np.random.Generator(np.random.Philox(key=1))
     params = first_values({"w": matrix(4, 4), "b": zeros(4)}, rng)

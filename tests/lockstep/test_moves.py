@@ -61,9 +61,9 @@ class Ranks:
     """So many ranks in one process, one after the other."""
 
     def __init__(self, world: int, optimizer: Any) -> None:
-        self.config = FitConfig(steps=STEPS, shards=7, lr=0.01, optimizer=optimizer)
+        self.config = FitConfig(steps=STEPS, shards=7, lr=0.01, optimizer=optimizer, average=0.3)
         layout = make_layout(Net().spec())
-        sizes = Sizes(layout.size, self.config.shards, world, Net().num_validation_shards())
+        sizes = Sizes(layout.size, self.config.shards, world, Net().num_validation_shards(), averaged=True)
         self.moves = Moves(self.config, layout, sizes)
         self.states = [map_memory(create_memory(sizes), sizes) for _ in range(world)]
         self.steppers = [self.stepper(rank, world, layout) for rank in range(world)]
@@ -115,12 +115,12 @@ class Ranks:
 
 
 def arrays(state: State) -> dict[str, Any]:
-    return {name: getattr(state, name) for name in ("params", "first", "second")}
+    return {name: getattr(state, name) for name in ("params", "first", "second", "average")}
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "muon"])
 def test_ranks_that_share_nothing_but_the_moves_have_the_bits_of_one_process(optimizer: Any) -> None:
-    expected = run(optimizer=optimizer, steps=STEPS, validate_every=0).digest
+    expected = run(optimizer=optimizer, steps=STEPS, validate_every=0, average=0.3).digest
     for world in range(1, 8):
         assert Ranks(world, optimizer).train() == [expected] * world
 

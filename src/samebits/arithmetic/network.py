@@ -17,7 +17,6 @@ of all sums are in docs/reference/arithmetic-1.md. ``sequences`` has what reads 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,45 +27,17 @@ from samebits.arithmetic.matrices import sum_squares
 from samebits.arithmetic.panels import ids_of, panels_of
 from samebits.arithmetic.parameters import First, first_values, matrix, table, zeros
 from samebits.arithmetic.recording.ops import PANEL, round_up
+from samebits.arithmetic.values import Activation, Loss
 
 __all__ = ["Activation", "First", "Loss", "Network", "first_values", "matrix", "panels_of", "table", "zeros"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
+Drops = tuple[
+    int, int, int, float
+]  # key of the run, number of the dropout, limit of random bits, scale of what is kept
 BLOCK = 1 << 22  # floats of a piece of working memory
 TURNED = 8 * PANEL  # tokens that the gradient of weights takes together, as in native/sequences.h
-
-
-class Activation:
-    """What an operation made: ``data`` is (panels, features, 32). ``a + b`` and ``a * b`` work element by element."""
-
-    __slots__ = ("data", "grad", "needs_grad", "network")
-
-    def __init__(self, network: Network, data: Floats, *, needs_grad: bool = True) -> None:
-        self.network, self.data, self.needs_grad = network, data, needs_grad
-        self.grad: Floats | None = None
-
-    @property
-    def features(self) -> int:
-        """Features of a row."""
-        return int(self.data.shape[1])
-
-    def __add__(self, other: Activation) -> Activation:
-        return self.network.add(self, other)
-
-    def __mul__(self, other: Activation) -> Activation:
-        return self.network.multiply(self, other)
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A number to be made small, and where its gradient begins; losses can be added."""
-
-    number: float
-    begins: tuple[tuple[Activation, Floats], ...]
-
-    def __add__(self, other: Loss) -> Loss:
-        return Loss(self.number + other.number, self.begins + other.begins)
 
 
 class Network:
@@ -313,18 +284,22 @@ class Network:
 
     def dropout(self, x: Activation, rate: float, *, alike: bool = False) -> Activation:
         """Return ``x`` with a share of its elements dropped by their address; ``alike``: the same ones in all panels."""
-        place, self._place = self._place, self._place + 1
-        if not rate or not self._key:
+        drops = self.next_dropout(rate)
+        if drops is None:
             return x
-        fixed = (alike, self._key, place, int(rate * 2**32), 1.0 / (1.0 - rate))
         made = Activation(self, self.take(*x.data.shape))
-        layers.drop(x.data, made.data, *fixed, False)
+        layers.drop(x.data, made.data, alike, *drops, False)
 
         def back(grad: Floats) -> None:
             to, there = self.into(x)
-            layers.drop(grad, to, *fixed, there)
+            layers.drop(grad, to, alike, *drops, there)
 
         return self.on_the_way_back(made, back)
+
+    def next_dropout(self, rate: float) -> Drops | None:
+        """Return what decides which elements the next dropout of this run drops, for ``layers.drop``; None if it drops none."""
+        place, self._place = self._place, self._place + 1
+        return (self._key, place, int(rate * 2**32), 1.0 / (1.0 - rate)) if rate and self._key else None
 
     # Losses.
 

@@ -81,28 +81,29 @@ def lstm_parameters(name: str, inputs: int, hidden: int) -> dict[str, First]:
     }
 
 
-def lstm(network: Network, x: Activation, groups: Groups, name: str) -> Activation:
+def lstm(network: Network, x: Activation, groups: Groups, name: str, *, drop: float = 0.0) -> Activation:
     """Return the states of a layer that reads every sequence both ways: the forward ones above, the others below.
 
     Gates are in the order input, forget, new, output, first those of the way forward. One is added to what the forget gate sees.
+    ``drop`` is the share of weights between one state and the next that are dropped, the same ones in the whole run.
     """
     hidden = network.params[f"{name}.state"].shape[2]
     panels = len(x.data)
     gates, cells = network.take(panels, 8 * hidden, PANEL), network.take(4, panels, hidden, PANEL)
     made = Activation(network, network.take(panels, 2 * hidden, PANEL))
+    state = _StateWeights(network, f"{name}.state", drop)
     bias = network.params[f"{name}.bias"].copy()
     for way in range(2):
         bias[(4 * way + 1) * hidden : (4 * way + 2) * hidden] += np.float32(1.0)
     layers.affine(network.packed(f"{name}.input"), bias, x.data, 0, 1, gates)
     for way in range(2):
-        packed = network.packed(f"{name}.state", index=way)
-        layers.lstm(gates, cells, made.data, way, packed, groups.starts, groups.lengths)
+        layers.lstm(gates, cells, made.data, way, state.packed(way), groups.starts, groups.lengths)
 
     def back(grad: Floats) -> None:
         work = network.take(TURNED * round_up(max(x.features, hidden), PANEL))
-        into, begun = network.begin_grad(f"{name}.state")
+        into, begun = state.begin_grad()
         for way in range(2):
-            turned = network.packed(f"{name}.state", turned=True, index=way)
+            turned = state.packed(way, turned=True)
             layers.lstm_back(
                 gates,
                 cells,
@@ -116,6 +117,7 @@ def lstm(network: Network, x: Activation, groups: Groups, name: str) -> Activati
                 begun,
                 work,
             )
+        state.end_grad()
         into, begun = network.begin_grad(f"{name}.input")
         layers.weights_back(gates, x.data, 0, 1, into, begun, work)
         layers.bias_back(gates, *network.begin_grad(f"{name}.bias"))
@@ -124,6 +126,51 @@ def lstm(network: Network, x: Activation, groups: Groups, name: str) -> Activati
             layers.affine_back(network.packed(f"{name}.input", turned=True), gates, to, 0, there)
 
     return network.on_the_way_back(made, back)
+
+
+class _StateWeights:
+    """The weights between one state and the next, (2, 4 * hidden, hidden), some of them dropped for a whole run."""
+
+    def __init__(self, network: Network, name: str, drop: float) -> None:
+        self.network, self.name = network, name
+        self.drops = network.next_dropout(drop) if drop else None
+        if self.drops is not None:
+            self.kept = self._room()
+            self._shaped(self.kept)[...] = network.params[name]
+            layers.drop(self.kept, self.kept, False, *self.drops, False)
+
+    def _room(self) -> Floats:
+        """Return memory for all weights behind one another, in rows of 32."""
+        room = self.network.take(-(-self.network.params[self.name].size // PANEL), 1, PANEL)
+        room[-1] = 0.0
+        return room
+
+    def _shaped(self, room: Floats) -> Floats:
+        weights = self.network.params[self.name]
+        return room.reshape(-1)[: weights.size].reshape(weights.shape)
+
+    def packed(self, way: int, *, turned: bool = False) -> Floats:
+        """Return those of one way, packed for products."""
+        if self.drops is None:
+            return self.network.packed(self.name, turned=turned, index=way)
+        weights = self._shaped(self.kept)[way]
+        out = self.network.take(weights.size)
+        layers.pack(weights, out, 0, weights.shape[1], turned)
+        return out
+
+    def begin_grad(self) -> tuple[Floats, bool]:
+        """Return where the gradient is written, and whether it has begun."""
+        if self.drops is None:
+            return self.network.begin_grad(self.name)
+        self.found = self._room()
+        return self._shaped(self.found), False
+
+    def end_grad(self) -> None:
+        """Let the gradient of what was kept through."""
+        if self.drops is not None:
+            layers.drop(self.found, self.found, False, *self.drops, False)
+            into, begun = self.network.begin_grad(self.name)
+            np.add(into if begun else np.float32(0.0), self._shaped(self.found), out=into)
 
 
 def convolve(network: Network, x: Activation, groups: Groups, weight: str, bias: str) -> Activation:

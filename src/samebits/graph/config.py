@@ -30,8 +30,24 @@ LEAST = {
     "keep_every": 0,
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "char": {"steps": 1500, "lr": 0.004, "width": 128, "layers": 2, "dropout": 0.0},
-    "word": {"steps": 5500, "lr": 0.003, "width": 320, "layers": 3, "dropout": 0.33},
+    "char": {
+        "steps": 1500,
+        "lr": 0.004,
+        "width": 128,
+        "layers": 2,
+        "dropout": 0.0,
+        "smoothing": 0.0,
+        "average": 0.0,
+    },
+    "word": {
+        "steps": 5500,
+        "lr": 0.003,
+        "width": 320,
+        "layers": 3,
+        "dropout": 0.33,
+        "smoothing": 0.03,
+        "average": 0.1,
+    },
 }
 
 
@@ -64,13 +80,20 @@ class TrainConfig:
     dropout: float | None = option(
         None, help="share of states dropped; none for texts, 0.33 for sentences", metavar="X"
     )
-    smoothing: float = option(
-        0.0, help="label smoothing: share of each target that is spread over all choices"
+    smoothing: float | None = option(
+        None,
+        help="label smoothing: share of each target that is spread over all choices; none for texts, 0.03 for sentences",
+        metavar="X",
+    )
+    average: float | None = option(
+        None,
+        help="average the weights over about this share of the steps, the last ones; none for texts, 0.1 for sentences",
+        metavar="X",
     )
     tag_weight: float = option(
         0.5, help="weight of parts of speech, tags and features in the loss, for sentences"
     )
-    word_dropout: float = option(0.15, help="share of words read as unknown, for sentences")
+    word_dropout: float = option(0.2, help="share of words read as unknown, for sentences")
     min_count: int = option(2, help="words rarer than this count as unknown, for sentences")
     subtypes: bool = option(True, help="keep subtypes of CoNLL-U relations like nsubj:pass")
     validate_every: int = option(250, help="steps between validations; 0: at the end")
@@ -94,7 +117,7 @@ class TrainConfig:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint=f"use {least} or more")
         if self.width is not None and (self.width < 2 or self.width % 2):
             raise ConfigError(f"--width is {self.width}", hint="use an even number: half reads each way")
-        for name in ("dropout", "word_dropout", "smoothing"):
+        for name in ("dropout", "word_dropout", "smoothing", "average"):
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
         if self.batch % self.shards:
@@ -114,6 +137,7 @@ class TrainConfig:
         chosen = self.for_kind(kind)
         assert chosen.steps is not None
         assert chosen.lr is not None
+        assert chosen.average is not None
         return FitConfig(
             steps=chosen.steps,
             shards=self.shards,
@@ -125,6 +149,7 @@ class TrainConfig:
             warmup=self.warmup,
             cooldown=1.0,
             floor=0.01,
+            average=chosen.average,
             validate_every=self.validate_every,
             seed=self.seed,
         )

@@ -149,7 +149,7 @@ def _compare_states(
             raise _differs(artifact, f"the checkpoint after {stop} steps: {difference}", found)
         said.append(f"the checkpoint after {stop} steps is the same")
     if stop == len(logged):
-        weights = named_tensors(found.head, found.tensors["params"])
+        weights = named_tensors(found.head, found.tensors.get("average", found.tensors["params"]))
         if difference := tensor_difference(read_model(artifact.path("model.safetensors")), weights):
             raise _differs(artifact, f"the model: {difference}", found)
         said.append("the weights of the model are the same")

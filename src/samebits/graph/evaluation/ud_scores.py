@@ -177,7 +177,10 @@ def _aligned(ours: Sequence[_Word], theirs: Sequence[_Word]) -> list[tuple[_Word
     while i < len(ours) and j < len(theirs):
         a, b = ours[i], theirs[j]
         if a.multiword or b.multiword:
-            first, second = _region(ours, theirs, i, j)
+            # a plain word that begins before the token of the other side is not part of it
+            i += b.multiword and not a.multiword and a.start < b.start
+            j += a.multiword and not b.multiword and b.start < a.start
+            first, second = _region(ours, theirs, i, j, a.stop if a.multiword else b.stop)
             pairs += _common(ours[i:first], theirs[j:second])
             i, j = first, second
         elif (a.start, a.stop) == (b.start, b.stop):
@@ -190,23 +193,25 @@ def _aligned(ours: Sequence[_Word], theirs: Sequence[_Word]) -> list[tuple[_Word
     return pairs
 
 
-def _region(ours: Sequence[_Word], theirs: Sequence[_Word], i: int, j: int) -> tuple[int, int]:
-    """Return where the words end that a multiword token of either side overlaps."""
-    stop = max((word.stop for word in (ours[i], theirs[j]) if word.multiword), default=0)
-    while True:
-        before = stop
-        for words, at in ((ours, i), (theirs, j)):
-            while at < len(words) and words[at].start < stop:
-                if words[at].multiword:
-                    stop = max(stop, words[at].stop)
-                at += 1
-        if stop == before:
-            break
-    ends = [
-        next((k for k in range(at, len(words)) if words[k].start >= stop), len(words))
-        for words, at in ((ours, i), (theirs, j))
-    ]
-    return max(ends[0], i), max(ends[1], j)
+def _region(ours: Sequence[_Word], theirs: Sequence[_Word], i: int, j: int, stop: int) -> tuple[int, int]:
+    """Return where the words end that belong to the characters up to ``stop``.
+
+    Words are taken as they begin. A plain word belongs to them if it ends there, one of a multiword token if it begins there; and its
+    token moves the end to its own.
+    """
+
+    def outside(words: Sequence[_Word], at: int) -> bool:
+        if at == len(words):
+            return True
+        return words[at].start >= stop if words[at].multiword else words[at].stop > stop
+
+    while not (outside(ours, i) and outside(theirs, j)):
+        from_ours = j == len(theirs) or (i < len(ours) and ours[i].start <= theirs[j].start)
+        word = ours[i] if from_ours else theirs[j]
+        i, j = i + from_ours, j + (not from_ours)
+        if word.multiword:
+            stop = max(stop, word.stop)
+    return i, j
 
 
 def _common(ours: Sequence[_Word], theirs: Sequence[_Word]) -> list[tuple[_Word, _Word]]:

@@ -40,7 +40,8 @@ class ParserSizes:
         embedding: Width of an embedding.
         spelling: Filters of the convolution over characters.
         biaffine: Width of the vectors that heads are scored with.
-        dropout: Share of states dropped while training.
+        dropout: Share of states dropped while training; of sentences the same ones in all words, and half that share of the weights
+            between one state and the next.
     """
 
     kind: str
@@ -144,9 +145,10 @@ class Parser:
             x = network.embed("characters", batch.letters)
         tags: tuple[Activation, ...] = ()
         for layer in range(sizes.layers):
-            states = lstm(network, x, batch.groups, f"layer{layer}")
+            drop = sizes.dropout / 2 if sizes.words else 0.0
+            states = lstm(network, x, batch.groups, f"layer{layer}", drop=drop)
             x = states + x if layer and not sizes.words else states
-            x = network.dropout(x, sizes.dropout)
+            x = network.dropout(x, sizes.dropout, alike=bool(sizes.words))
             if sizes.words and layer == min(1, sizes.layers - 1):
                 tags = tuple(_linear(network, x, task) for task in TAG_TASKS)
         return x, tags
@@ -174,7 +176,7 @@ class Parser:
 
     def _small(self, network: Network, x: Activation, name: str) -> Activation:
         rate = self.sizes.dropout if self.sizes.words else 0.0
-        return network.dropout(network.relu(_linear(network, x, name)), rate)
+        return network.dropout(network.relu(_linear(network, x, name)), rate, alike=True)
 
 
 _CHARACTER = 32  # width of the embedding of a character of a word

@@ -171,6 +171,7 @@ def make_objective(
     assert config.width is not None
     assert config.layers is not None
     assert config.dropout is not None
+    assert config.smoothing is not None
     sizes = ParserSizes(
         lexicon.kind,
         len(lexicon.characters),

@@ -145,6 +145,10 @@ class LmObjective:
         batches = self._batches if hasattr(self, "_batches") else self._open()
         return -(-max(0, batches.num_val_windows) // VAL_ROWS)
 
+    def changed(self) -> None:
+        """Pack the weights again before they are used, although no step was done."""
+        self._packed = -1
+
     def reached(self, step: int) -> None:
         """Remember the step, for the samples that the validation writes."""
         self._step = step

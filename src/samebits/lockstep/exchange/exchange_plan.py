@@ -46,6 +46,7 @@ class Moves:
 
     def __init__(self, config: FitConfig, layout: Layout, sizes: Sizes) -> None:
         self._config, self._layout, self._sizes = config, layout, sizes
+        self._moments = (*MOMENTS, "average") if config.average else MOMENTS
 
     def pieces(self, what: Share, sender: int, receiver: int) -> list[Transfer]:
         """Return what one rank sends another at a meeting, in the order it is sent."""
@@ -72,7 +73,7 @@ class Moves:
 
     def _start(self, sender: int, receiver: int) -> Iterator[Transfer]:
         if sender == 0:
-            yield from (Transfer(name, 0, self._layout.size) for name in ("params", *MOMENTS))
+            yield from (Transfer(name, 0, self._layout.size) for name in ("params", *self._moments))
 
     def _gradients(self, sender: int, receiver: int) -> Iterator[Transfer]:
         start, stop = self._slice(receiver)
@@ -105,4 +106,4 @@ class Moves:
 
     def _end(self, sender: int, receiver: int) -> Iterator[Transfer]:
         for start, stop in self._updated(sender):
-            yield from (Transfer(name, start, stop) for name in MOMENTS)
+            yield from (Transfer(name, start, stop) for name in self._moments)

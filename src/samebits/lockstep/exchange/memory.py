@@ -31,6 +31,7 @@ class Sizes:
     shards: int
     workers: int
     validation_shards: int
+    averaged: bool = False
 
     def arrays(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Return type and shape of every array, in order."""
@@ -39,6 +40,7 @@ class Sizes:
             "params": ("f4", (self.floats,)),
             "first": ("f4", (self.floats,)),
             "second": ("f4", (self.floats,)),
+            "average": ("f4", (self.floats if self.averaged else 0,)),
             "rows": ("f4", (self.shards, self.floats)),
             "losses": ("f8", (self.shards,)),
             "squares": ("f8", (self.floats // CHUNK,)),
@@ -65,6 +67,7 @@ class State:
         params: Parameters (P).
         first: First moment or momentum (M).
         second: Second moment (V).
+        average: Average of the parameters; empty where none is asked for.
         rows: One gradient for each shard; merges happen in place and row 0 ends as their mean.
         losses: Loss of each shard.
         squares: Sum of squares of each chunk of the mean gradient.
@@ -81,6 +84,7 @@ class State:
     params: Floats
     first: Floats
     second: Floats
+    average: Floats
     rows: Floats
     losses: NDArray[np.float64]
     squares: NDArray[np.float64]

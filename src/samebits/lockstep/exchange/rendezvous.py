@@ -26,14 +26,14 @@ class Share(Enum):
     """What a meeting is about; ``moves`` says which elements of which arrays that is."""
 
     NOTHING = 0  # nobody goes on before all are here, where memory is shared
-    START = 1  # parameters and moments, from worker 0
+    START = 1  # parameters, moments and average, from worker 0
     GRADIENTS = 2  # the roots of each worker's subtrees, to those who own a slice; losses, failures and wishes, to all
     NORMS = 3  # squares of chunks, to all; the mean gradient, to those who update that part of the parameters
     PARAMETERS = 4  # what each worker updated, to all
     VALIDATION = 5  # sums and weights of validation shards, to all
     SHARDS = 6  # loss and flag of each shard, to all
-    CHECKPOINT = 7  # moments, to worker 0
-    END = 8  # moments, to all
+    CHECKPOINT = 7  # moments and average, to worker 0
+    END = 8  # moments and average, to all
 
 
 class Elsewhere(Exception):

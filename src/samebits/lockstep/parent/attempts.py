@@ -47,7 +47,7 @@ from samebits.lockstep.worker.messages import (
 
 __all__ = ["Attempt", "Run", "digest_of_state"]
 
-FLAT = ("params", "first", "second")
+FLAT = ("params", "first", "second", "average")
 LEAVE_SECONDS = 5.0  # for the other ranks to say why torchrun ends this one, before the first step
 
 
@@ -65,12 +65,18 @@ class Run:
     allow_environment_change: bool
     stop: Callable[[], bool] | None
 
+    @property
+    def flat(self) -> tuple[str, ...]:
+        """The arrays of the state that a checkpoint holds."""
+        return FLAT if self.config.average else FLAT[:-1]
+
 
 def digest_of_state(tensors: Mapping[str, NDArray[Any]]) -> str:
-    """Return the sha256 over parameters, first and second moments."""
+    """Return the sha256 over parameters, first and second moments, and the average if there is one."""
     hasher = hashlib.sha256()
     for name in FLAT:
-        hasher.update(np.ascontiguousarray(tensors[name]).data)
+        if name in tensors:
+            hasher.update(np.ascontiguousarray(tensors[name]).data)
     return hasher.hexdigest()
 
 
@@ -128,12 +134,12 @@ class Attempt:
         crew = Crew(self._order(), self.run.place)
         try:
             if self.found:
-                for name in FLAT:
+                for name in self.run.flat:
                     getattr(crew.state, name)[:] = self.found.tensors[name]
             crew.start()
             with self._ctrl_c(crew):
                 self._follow(crew)
-            self._keep({name: getattr(crew.state, name) for name in FLAT})
+            self._keep(self._view(crew))
             self._save(self._view(crew), self.steps_done)
         finally:
             crew.close()
@@ -161,7 +167,7 @@ class Attempt:
         return replace(self.found, tensors=self.history.tensors())
 
     def _keep(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        self.tensors = {name: np.array(tensors[name]) for name in FLAT}
+        self.tensors = {name: np.array(tensors[name]) for name in self.run.flat}
 
     @contextmanager
     def _ctrl_c(self, crew: Crew) -> Iterator[None]:
@@ -301,7 +307,7 @@ class Attempt:
             crew.state.control[0] = STOP
 
     def _view(self, crew: Crew) -> dict[str, NDArray[Any]]:
-        return {name: getattr(crew.state, name) for name in FLAT}
+        return {name: getattr(crew.state, name) for name in self.run.flat}
 
     def _save(self, tensors: Mapping[str, NDArray[Any]], step: int) -> None:
         """Write a checkpoint of the state as it is."""
@@ -332,7 +338,7 @@ def _empty(run: Run) -> dict[str, NDArray[np.float32]]:
     for name, view in layout.views(params).items():
         view[...] = np.asarray(values[name], dtype=np.float32)
     zeros = np.zeros(layout.size, np.float32)
-    return {"params": params, "first": zeros, "second": zeros}
+    return {"params": params, "first": zeros, "second": zeros, "average": params}
 
 
 def _not_finite(message: NonFinite) -> NotFinite:

@@ -37,8 +37,8 @@ class FitResult:
     """What a training run made. The history covers all steps from 0, also those before a resume.
 
     Attributes:
-        params: The trained tensors by name.
-        digest: sha256 over parameters and optimizer state.
+        params: The trained tensors by name: their average where the settings ask for one.
+        digest: sha256 over parameters, optimizer state and average.
         steps_done: Updates made; fewer than asked for after an early stop or a ``stop``.
         finished: False only when ``stop`` ended the run; the same call goes on.
         exact: False when a resume on another machine or library version was allowed.
@@ -114,7 +114,13 @@ def train(
         objective=objective,
         config=config,
         identity=identity,
-        sizes=Sizes(identity.layout.size, config.shards, place.workers, _validation_shards(objective)),
+        sizes=Sizes(
+            identity.layout.size,
+            config.shards,
+            place.workers,
+            _validation_shards(objective),
+            averaged=config.average > 0,
+        ),
         place=place,
         every=every or Every(),
         observer=observer,
@@ -180,7 +186,7 @@ def _find(run: Run) -> Checkpoint | None:
 def _result(run: Run, attempt: Attempt) -> FitResult:
     history = attempt.history.tensors()
     return FitResult(
-        params=run.identity.layout.views(attempt.tensors["params"]),
+        params=run.identity.layout.views(attempt.tensors["average" if run.config.average else "params"]),
         digest=digest_of_state(attempt.tensors),
         steps_done=attempt.steps_done,
         finished=not attempt.stopped,

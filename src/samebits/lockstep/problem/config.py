@@ -41,6 +41,7 @@ class FitConfig:
         warmup: Steps in which they rise from near 0.
         cooldown: Share of all steps in which ``trapezoid`` falls to ``floor``.
         floor: Where ``cosine`` and ``trapezoid`` end, as a share of the peak.
+        average: Give back an average of the parameters that reaches back over about this share of all steps; 0 gives the last ones.
         validate_every: Steps between validations; 0 validates at the end only.
         plateau: Cut the learning rates after so many validations without a better loss; 0 never does.
         plateau_factor: What they are multiplied by then.
@@ -66,6 +67,7 @@ class FitConfig:
     warmup: int = 0
     cooldown: float = 0.5
     floor: float = 0.0
+    average: float = 0.0
     validate_every: int = 0
     plateau: int = 0
     plateau_factor: float = 0.5
@@ -109,6 +111,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "warmup": (0, _MOST),
     "cooldown": (0, 1),
     "floor": (0, 1),
+    "average": (0, 1),
     "validate_every": (0, _MOST),
     "plateau": (0, _MOST),
     "plateau_factor": (0, 1),

@@ -110,6 +110,10 @@ class NetworkObjective:
         """Return the number of validation batches."""
         return len(self.validation)
 
+    def changed(self) -> None:
+        """Read the parameters again before they are used, although no step was done."""
+        self._step = -1
+
     def reached(self, step: int) -> None:
         """Take over the parameters before a validation."""
         self._take_over(step)

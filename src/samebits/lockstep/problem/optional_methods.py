@@ -6,7 +6,15 @@ from typing import Any
 
 from samebits.errors import ConfigError
 
-__all__ = ["check_data", "check_shards", "identity_of", "is_portable", "tell_step", "units_of"]
+__all__ = [
+    "check_data",
+    "check_shards",
+    "identity_of",
+    "is_portable",
+    "tell_changed",
+    "tell_step",
+    "units_of",
+]
 
 
 def check_shards(part: Any, num_shards: int) -> None:
@@ -35,6 +43,12 @@ def identity_of(part: Any) -> dict[str, Any]:
 def is_portable(part: Any) -> bool:
     """Tell whether a part says that its bits are the same on every CPU."""
     return bool(getattr(part, "portable", False))
+
+
+def tell_changed(part: Any) -> None:
+    """Let a part know that the parameters are others now although no step was done, if it keeps something made of them."""
+    if changed := getattr(part, "changed", None):
+        changed()
 
 
 def tell_step(part: Any, step: int) -> None:

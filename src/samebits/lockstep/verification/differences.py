@@ -30,7 +30,12 @@ __all__ = [
     "tensor_difference",
 ]
 
-FLAT = {"params": "parameter", "first": "first moment of", "second": "second moment of"}
+FLAT = {
+    "params": "parameter",
+    "first": "first moment of",
+    "second": "second moment of",
+    "average": "average of",
+}
 Row = Mapping[str, Any]
 
 
@@ -136,6 +141,8 @@ def _checkpoint_difference(ours: Checkpoint, theirs: Checkpoint) -> str:
     if ours.head["layout"] != theirs.head["layout"]:
         return "names, shapes or groups of the tensors"
     for flat, word in FLAT.items():
+        if flat not in ours.tensors and flat not in theirs.tensors:
+            continue
         others = named_tensors(theirs.head, theirs.tensors[flat])
         for name, tensor in named_tensors(ours.head, ours.tensors[flat]).items():
             if found := _first_element(tensor, others[name]):

@@ -24,7 +24,7 @@ from samebits.lockstep.exchange.tree import fold, shards_of, slice_of, validatio
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, Layout
 from samebits.lockstep.problem.objective import Floats, Objective, Validated
-from samebits.lockstep.problem.optional_methods import tell_step
+from samebits.lockstep.problem.optional_methods import tell_changed, tell_step
 from samebits.lockstep.worker.optimizers.rule import StepSettings
 from samebits.lockstep.worker.optimizers.share import share_of
 from samebits.lockstep.worker.optimizers.update import Update
@@ -149,7 +149,21 @@ class Stepper:
         return lowest, float(state.losses[lowest])
 
     def validate(self, step: int) -> float:
-        """Return the validation loss after so many steps, the same in every worker."""
+        """Return the validation loss after so many steps, the same in every worker: of the average where there is one."""
+        if not self.config.average:
+            return self._validate(step)
+        self._swap()
+        loss = self._validate(step)
+        self._swap()
+        return loss
+
+    def _swap(self) -> None:
+        """Let parameters and average change places, in all workers."""
+        self._update.swap(self.state)
+        self.meeting.meet(Share.PARAMETERS)
+        tell_changed(self.objective)
+
+    def _validate(self, step: int) -> float:
         assert isinstance(self.objective, Validated)
         tell_step(self.objective, step)
         state, num_shards = self.state, self.objective.num_validation_shards()

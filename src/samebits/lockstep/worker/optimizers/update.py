@@ -12,6 +12,7 @@ from samebits.arithmetic.updates import muon_work
 from samebits.lockstep.exchange.memory import State
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.objective import Floats
+from samebits.lockstep.worker.optimizers.average import average_in, swap
 from samebits.lockstep.worker.optimizers.rule import StepSettings
 from samebits.lockstep.worker.optimizers.share import UpdateShare
 from samebits.lockstep.worker.optimizers.table import OPTIMIZERS
@@ -35,3 +36,9 @@ class Update:
         if self._rules.matrices is not None:
             for matrix in self._share.matrices:
                 self._rules.matrices(state, self._config, matrix, settings, self._work)
+        if self._config.average:
+            average_in(state, self._config, self._share, settings.step)
+
+    def swap(self, state: State) -> None:
+        """Put the average where the parameters are, and the other way round."""
+        swap(state, self._share)
