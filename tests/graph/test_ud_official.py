@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class Texts:
         places = [start]
         while places[-1] < stop:
             places.append(min(stop, places[-1] + int(self.rng.integers(1, most + 1))))
-        return list(zip(places[:-1], places[1:], strict=True))
+        return list(pairwise(places))
 
     def text(self) -> str:
         """Sentences of tokens, some of several words whose forms need not be spelled like the token; an empty node here and there."""

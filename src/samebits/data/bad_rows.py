@@ -126,7 +126,10 @@ class BadRows:
         import msgspec  # most inputs have no bad row
 
         row = {"source": source, "line": line, "offset": offset, "reason": reason}
-        self._first = self._first or f"{source}, line {line}, byte {offset}: {reason}"
+        place = "".join(
+            f", {name} {number}" for name, number in (("line", line), ("byte", offset)) if number is not None
+        )
+        self._first = self._first or f"{source}{place}: {reason}"
         self._lines += msgspec.json.encode(row) + b"\n"
         self._num_bad += 1
         self.reasons[reason.partition(":")[0]] += 1

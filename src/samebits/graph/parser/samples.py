@@ -217,6 +217,8 @@ def _conllu_samples(
     for sentence in read_sentences(text, on_error=errors):
         try:
             if not sentence.words:
+                if all(line[:1] == "#" or not line.strip() for line in sentence.raw):
+                    continue  # comments alone, as of a document without text
                 raise ConlluError("a sentence without words", sentence.line)
             if len(sentence.words) > MOST_POSITIONS:
                 raise ConlluError(f"a sentence of {len(sentence.words)} words is too long", sentence.line)
