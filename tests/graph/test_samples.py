@@ -115,6 +115,50 @@ def test_bad_sentences_are_named_with_their_line(tmp_path: Path) -> None:
     assert len(part.examples) == 1
 
 
+def word(number: int, form: str, head: int, relation: str = "dep") -> str:
+    return f"{number}\t{form}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n"
+
+
+def test_any_treebank_is_read_whatever_its_sentences_hold(tmp_path: Path) -> None:
+    """Ranges and empty nodes are no words, crossing arcs are learned, comments alone are nothing; line ends do not matter."""
+    nothing = "\t_" * 8 + "\n"
+    text = (
+        "# newdoc id = 1\n\n"
+        "1-2\tvámonos" + nothing + word(1, "vamos", 0, "root") + word(2, "nos", 1, "obj") + "\n"
+        "# newdoc id = 2\n# nothing in it\n\n"
+        + word(1, "Sue", 2)
+        + word(2, "likes", 0, "root")
+        + word(3, "coffee", 2)
+        + word(4, "Bill", 2)
+        + "4.1\tlikes"
+        + nothing
+        + word(5, "tea", 4, "orphan")
+        + "\n"
+        + word(1, "A", 2)
+        + word(2, "hearing", 3)
+        + word(3, "starts", 0, "root")
+        + word(4, "on", 5)
+        + word(5, "it", 2)
+        + word(6, "today", 3)
+        + "\n# the end\n"
+    )
+    for ending in ("\n", "\r\n"):
+        path = tmp_path / "train.conllu"
+        path.write_text(text.replace("\n", ending), encoding="utf-8", newline="")
+        corpus = open_samples([str(path)])
+        (shard,) = corpus.shards()
+        part = ReadShard(True)(shard, corpus)
+        assert part.bad == []
+        found = samples_of(part)
+        assert [sample.tokens for sample in found] == [
+            ("vamos", "nos"),
+            ("Sue", "likes", "coffee", "Bill", "tea"),
+            ("A", "hearing", "starts", "on", "it", "today"),
+        ]
+        assert [is_projective(sample.graph) for sample in found] == [True, True, False]
+        assert all(sample.graph.arcs[sample.graph.heads.index(ROOT)] == "root" for sample in found)
+
+
 def test_formats_are_not_mixed() -> None:
     assert is_conllu(["a.conllu", "b.conllu.gz"])
     assert not is_conllu(["a.jsonl"])
