@@ -34,6 +34,7 @@ DIRECTIVES = {
 
 SHARED = "samebits.kernels._shared"
 FLAGS = [os.environ.get("SAMEBITS_OPTIMIZE", "-O3"), "-ffp-contract=off", "-fno-math-errno"]
+LIBRARIES = {"samebits.kernels.text.inflate": ["z"]}  # zlib, which Python needs as well
 ONLY = tuple(os.environ.get("SAMEBITS_ONLY", "samebits").split())
 
 
@@ -41,7 +42,13 @@ def extension(source: Path) -> Extension:
     """Describe one module; it is compiled again when a header of its folder changes."""
     name = ".".join(source.relative_to("src").with_suffix("").parts)
     headers = [str(path) for path in sorted(source.parent.glob("*.h"))]
-    return Extension(name, [str(source)], extra_compile_args=FLAGS, depends=headers)
+    return Extension(
+        name,
+        [str(source)],
+        libraries=LIBRARIES.get(name, []),
+        extra_compile_args=FLAGS,
+        depends=headers,
+    )
 
 
 def arithmetic() -> list[Extension]:

@@ -47,6 +47,14 @@ def repo() -> Path:
     return REPO
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep indexes and copies of compressed inputs out of the cache of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAMEBITS_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "input-cache"))
+        yield
+
+
 @pytest.fixture
 def shared_data() -> Path:
     """Real text kept outside the repository; tests that need it are skipped where it is absent."""

@@ -11,8 +11,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from samebits.data.compressed import decoders
 from samebits.data.inputs.blocks import BLOCK_BYTES
-from samebits.data.readers import streams
 from samebits.errors import InputError
 
 Reader = Callable[..., Any]
@@ -117,7 +117,7 @@ def test_a_huge_line_is_skipped_in_bounded_memory(read: Reader, packer: str) -> 
 
 @BOTH
 def test_a_bomb_is_refused(read: Reader, packer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(decoders, "FREE_BYTES", 1 << 20)
     data = PACK[packer](b"\n" * (8 << 20))
     with pytest.raises(InputError, match="expands to more than 200 times"):
         read(data, name=f"in.txt.{packer}")
@@ -125,19 +125,19 @@ def test_a_bomb_is_refused(read: Reader, packer: str, monkeypatch: pytest.Monkey
 
 def test_a_gzip_step_is_bounded() -> None:
     packed = zlib.compress(bytes(64 << 20), wbits=31)
-    assert max(len(step) for step in streams._gunzip(iter([packed]))) == streams.GZIP_STEP_BYTES
+    stream = decoders._Members(decoders.START, decoders._Nowhere())
+    assert max(len(step) for step in stream.run(iter([packed]))) == decoders.GZIP_STEP_BYTES
 
 
-def test_a_compressed_file_is_one_shard_and_checked_block_by_block(read: Reader, tmp_path: Any) -> None:
+def test_a_compressed_file_is_checked_block_by_block(read: Reader, tmp_path: Any) -> None:
     from samebits.data.inputs.corpus import open_corpus
     from samebits.data.readers.rows import iter_rows
 
     path = tmp_path / "in.txt.gz"
     data = bytearray(gzip.compress(bytes(range(32, 127)) * 40_000, compresslevel=0))
     path.write_bytes(data)
-    corpus = open_corpus([str(path)], cell_bytes=10)
+    corpus = open_corpus([str(path)], cut_compressed=False)
     assert len(corpus.shards()) == 1
-    assert "compressed files cannot be cut (1 here)" in corpus.notes[0]
     data[BLOCK_BYTES + 5] ^= 1
     path.write_bytes(data)
     with pytest.raises(InputError, match="changed after the run was planned") as caught:

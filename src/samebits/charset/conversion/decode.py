@@ -28,11 +28,11 @@ from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter, open_artifact
+from samebits.data.compressed.decoders import BrokenStream, decompressed
 from samebits.data.folding.output_file import row_pieces, write_output
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.tree import folding
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
-from samebits.data.readers.streams import BrokenStream, decompressed
 from samebits.errors import ConfigError
 
 __all__ = ["JOB", "DecodeConfig"]
@@ -204,7 +204,7 @@ class DecodeJob:
 
     def plan(self, config: DecodeConfig) -> Plan:
         """One shard a file; the model is part of the input."""
-        corpus = open_corpus(config.inputs, format="txt", cell_bytes=WHOLE_FILE)
+        corpus = open_corpus(config.inputs, format="txt", cell_bytes=WHOLE_FILE, cut_compressed=False)
         model, digest = _model(config.model)
         return Plan(
             job=self.name,

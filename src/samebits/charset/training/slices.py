@@ -9,7 +9,7 @@ busy and ten thousand small files are not ten thousand tasks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from samebits.charset.block import TextBlock, texts_of
 from samebits.core.plan import Shard, ShardTable
+from samebits.data.compressed.decoders import BrokenStream, decompressed
 from samebits.data.inputs.corpus import Corpus, Source
 from samebits.data.readers.pieces import BOM, LineFraming, read_cell
 from samebits.data.readers.rows import MAX_LINE_BYTES, RowBlock, iter_rows
-from samebits.data.readers.streams import BrokenStream, decompressed
 
 __all__ = [
     "ROWS",
@@ -124,6 +124,8 @@ def cut_slices(
             later, when they have been counted.
         slice_bytes: About how large a slice is.
     """
+    if unit == "file":
+        corpus = _with_whole_texts(corpus)
     cells = corpus.shards().columns
     of_source = [language_of(source) for source in corpus.sources]
     by_language: dict[str, list[int]] = {}
@@ -137,6 +139,15 @@ def cut_slices(
     items = cells[:, np.array(order, np.int64)]
     ranges = _group(items, [len(by_language[name]) for name in names], slice_bytes)
     return Slices(corpus, unit, columns, names, items, ranges)
+
+
+def _with_whole_texts(corpus: Corpus) -> Corpus:
+    """Leave compressed files of plain text whole: each is a text."""
+    sources = tuple(
+        replace(source, points=None, unpacked=None) if source.format == "txt" else source
+        for source in corpus.sources
+    )
+    return replace(corpus, sources=sources)
 
 
 def _group(items: NDArray[np.int64], lengths: Sequence[int], slice_bytes: int) -> ShardTable:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,10 @@ from samebits.data.inputs.hashing import Hashed, absolute, hash_files
 from samebits.data.inputs.listing import Found, list_inputs
 from samebits.errors import ConfigError
 
-__all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus"]
+if TYPE_CHECKING:
+    from samebits.data.compressed.points import RestartPoints
+
+__all__ = ["CELL_BYTES", "Corpus", "Source", "open_corpus", "source_of"]
 
 # The best known trade of engine overhead (under 1 % at 100 microseconds a shard) against balance and memory.
 CELL_BYTES = 8 << 20
@@ -42,6 +46,8 @@ class Source:
         blocks: xxh3-128 digests of its blocks, one after the other.
         states: State of the record automaton at the start of each block (CSV and TSV that can be cut).
         row_group_bytes: Size of each row group (Parquet only).
+        points: Where a compressed file may be entered, if it is cut; its shards are then ranges of its content.
+        unpacked: A copy of the content of a compressed file that can be entered nowhere; rows are then read from that.
     """
 
     name: str
@@ -53,6 +59,8 @@ class Source:
     blocks: bytes
     states: bytes = b""
     row_group_bytes: tuple[int, ...] = ()
+    points: RestartPoints | None = None
+    unpacked: Source | None = None
 
     @property
     def digest(self) -> str:
@@ -70,6 +78,15 @@ class Source:
 
             path = fetch_urls([self.origin])[self.origin][0][1]
         return VerifiedFile(path, size=self.size, blocks=self.blocks, origin=self.origin)
+
+    def as_read(self) -> Source:
+        """Return the source that rows are read from: this one, or the copy of its content."""
+        if self.points is None and self.unpacked is None:
+            return self
+        from samebits.data.compressed.opening import restored  # only for large compressed files
+
+        found = restored(self)
+        return found.unpacked or found
 
 
 @dataclass(frozen=True)
@@ -114,7 +131,7 @@ class Corpus:
         """Cut every source; an empty file gives no shard.
 
         Line files are cut on a byte grid, a line belonging to the cell that holds its first byte. Parquet is cut
-        between row groups, compressed files not at all.
+        between row groups, compressed files at the first of their restart points after each cell of content.
         """
         ranges = [_cells(source, self.cell_bytes) for source in self.sources]
         lengths = [len(starts) for starts, _ in ranges]
@@ -130,6 +147,7 @@ def open_corpus(
     *,
     format: str = "auto",  # noqa: A002  # the flag's own name
     cell_bytes: int = CELL_BYTES,
+    cut_compressed: bool = True,
 ) -> Corpus:
     """List, fetch and hash the inputs.
 
@@ -137,6 +155,7 @@ def open_corpus(
         inputs: Files, folders, globs, ``-`` for standard input, or URLs known to fsspec.
         format: One of ``FORMATS``, or ``auto``: by suffix (standard input is then plain text).
         cell_bytes: Size of a shard of a line file.
+        cut_compressed: Whether rows of compressed files are read by ``iter_rows``, so that these may be cut; else each is one shard.
 
     Raises:
         ConfigError: No inputs, an unknown format, or cells of less than one byte.
@@ -146,13 +165,17 @@ def open_corpus(
         raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
     listing = list_inputs(inputs, format_name=format)
     files = absolute(listing.files)
-    sources = tuple(map(_source, files, hash_files(files, cell_bytes=cell_bytes)))
-    packed = sum(1 for source in sources if source.compression)
-    note = f"compressed files cannot be cut ({packed} here): each keeps one worker busy"
-    return Corpus(sources, cell_bytes, tuple(listing.notes) + ((note,) if packed else ()))
+    sources = tuple(map(source_of, files, hash_files(files, cell_bytes=cell_bytes)))
+    notes = list(listing.notes)
+    if cut_compressed and any(source.compression for source in sources):
+        from samebits.data.compressed.opening import cut_compressed as cut  # only for them
+
+        sources, more = cut(sources, cell_bytes)
+        notes += more
+    return Corpus(sources, cell_bytes, tuple(notes))
 
 
-def _source(found: Found, parts: Sequence[Hashed]) -> Source:
+def source_of(found: Found, parts: Sequence[Hashed]) -> Source:
     """Join what was read of one file."""
     source = Source(
         found.name,
@@ -176,6 +199,9 @@ def _with_row_groups(source: Source) -> Source:
 
 def _cells(source: Source, cell_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return starts and stops of a source's shards."""
+    source = source.unpacked or source
+    if source.points is not None:
+        return source.points.cells(cell_bytes)
     if source.format == "parquet":
         starts = _row_group_starts(source.row_group_bytes, cell_bytes)
         return starts, np.append(starts[1:], len(source.row_group_bytes))[: len(starts)]

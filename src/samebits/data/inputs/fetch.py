@@ -18,7 +18,6 @@ import hashlib
 import os
 import posixpath
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,11 +30,12 @@ import msgspec
 
 from samebits.core.digest import digest_of_file
 from samebits.data.files import write_atomic
+from samebits.data.inputs.cache import cache_folder
 from samebits.data.inputs.http_get import Body, get
 from samebits.data.inputs.watched import GivenUp, Limits, Meter, run_watched
 from samebits.errors import InputError, MissingExtra
 
-__all__ = ["cache_folder", "fetch_urls"]
+__all__ = ["fetch_urls"]
 
 READ_BYTES = 1 << 20
 # Waits between tries: a hiccup is over in one second, a restarting server in ten; longer is for the user to judge.
@@ -62,16 +62,6 @@ class CacheEntry(msgspec.Struct, frozen=True):
     size: int
     sha256: str
     validator: str
-
-
-def cache_folder() -> Path:
-    """Return the folder for fetched files: ``SAMEBITS_CACHE_DIR``, or the place the platform has for caches."""
-    given = os.environ.get("SAMEBITS_CACHE_DIR")
-    if given:
-        return Path(given)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "samebits"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "samebits"
 
 
 def fetch_urls(arguments: Sequence[str]) -> dict[str, list[tuple[str, str, str]]]:

@@ -61,18 +61,21 @@ def absolute(files: Sequence[Found]) -> list[Found]:
     return [found._replace(path=os.path.normpath(os.path.join(here, found.path))) for found in files]  # noqa: PTH118
 
 
-def hash_files(files: Sequence[Found], *, cell_bytes: int) -> Iterator[list[Hashed]]:
+def hash_files(
+    files: Sequence[Found], *, cell_bytes: int = TASK_BYTES, here: bool = False
+) -> Iterator[list[Hashed]]:
     """Yield the spans of each file, in order.
 
     Args:
         files: With absolute paths.
         cell_bytes: Size of a shard, to guess how many workers there will be work for.
+        here: Hash in this process in any case.
 
     Raises:
         InputError: A file that cannot be read, or that becomes shorter meanwhile.
     """
     sizes = [_size_of(found) for found in files]
-    engine = _engine(files, sizes, cell_bytes)
+    engine = None if here else _engine(files, sizes, cell_bytes)
     span_bytes = SPAN_BYTES if engine is None else task_bytes(sum(sizes))
     spans = [_spans(found, size, span_bytes) for found, size in zip(files, sizes, strict=True)]
     every = list(chain.from_iterable(spans))

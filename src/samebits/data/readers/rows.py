@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from samebits.core.plan import Shard
+from samebits.data.compressed.decoders import NEVER
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.inputs.corpus import Corpus, Source
 from samebits.data.inputs.formats import DELIMITERS
@@ -25,8 +27,11 @@ from samebits.data.readers.json_rows import JsonParser
 from samebits.data.readers.parse import PieceParser, TextParser
 from samebits.data.readers.pieces import Framing, LineFraming, Piece, read_cell
 from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
-from samebits.data.readers.streams import decompressed, stream_pieces
+from samebits.data.readers.streams import ContentStream, WholeStream, stream_pieces
 from samebits.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from samebits.data.readers.csv_rows import CsvFraming
 
 __all__ = ["MAX_LINE_BYTES", "STREAM_BYTES", "BadRow", "RowBlock", "TextColumn", "iter_rows"]
 
@@ -60,7 +65,7 @@ def iter_rows(
     """
     if not columns or len(set(columns)) < len(columns):
         raise ConfigError(f"columns must be different names, at least one, not {list(columns)}")
-    source = corpus.sources[shard.source]
+    source = corpus.sources[shard.source].as_read()
     reader = _READERS[source.format]
     with source.open() as file:
         yield from reader(_Reading(source, shard, file, tuple(columns), max_line_bytes, stream_bytes))
@@ -80,14 +85,36 @@ class _Reading:
     def pieces(self, framing: Framing) -> Iterator[Piece]:
         """Yield the whole records of the shard."""
         if self.source.compression:
-            return stream_pieces(
-                decompressed(self.file, self.source.compression),
-                framing=framing,
-                stream_bytes=self.stream_bytes,
-                max_line_bytes=self.max_line_bytes,
-            )
+            return self._stream(framing, self.shard.start, self.shard.stop)
         start, stop = self.shard.start, self.shard.stop
         return iter([read_cell(self.file, start, stop, framing=framing, max_line_bytes=self.max_line_bytes)])
+
+    def header(self, framing: CsvFraming) -> Piece:
+        """Read the first record of the file alone, whichever shard this is."""
+        from samebits.data.readers.csv_rows import read_header
+
+        if not self.source.compression:
+            return read_header(self.file, framing, max_line_bytes=self.max_line_bytes)
+        return next(self._stream(framing, 0, 0))
+
+    def _stream(self, framing: Framing, start: int, stop: int) -> Iterator[Piece]:
+        """Yield the records of a compressed file that begin in ``(start, stop]`` of its content, the first one with 0."""
+        points, state = self.source.points, 0
+        stream: ContentStream = WholeStream(self.file, self.source.compression)
+        if points is not None:
+            from samebits.data.compressed.reading import PointStream  # only for large compressed files
+
+            number = points.number_of(start)
+            state = int(points.table["state"][number])
+            stream = PointStream(self.file, self.source.compression, points, number)
+        return stream_pieces(
+            stream,
+            framing=framing,
+            stream_bytes=self.stream_bytes,
+            max_line_bytes=self.max_line_bytes,
+            state=state,
+            stop=stop if points is not None and stop < points.end else NEVER,
+        )
 
 
 def _parsed(pieces: Iterator[Piece], parser: PieceParser) -> Iterator[RowBlock]:
@@ -111,13 +138,13 @@ def _read_json(reading: _Reading) -> Iterator[RowBlock]:
 
 def _read_csv(reading: _Reading) -> Iterator[RowBlock]:
     """Take the header from the start of the file, whichever shard this is, and leave it out of the rows."""
-    from samebits.data.readers.csv_rows import CsvFraming, CsvParser, header_of, read_header, split_header
+    from samebits.data.readers.csv_rows import CsvFraming, CsvParser, header_of, split_header
 
     source, max_line_bytes = reading.source, reading.max_line_bytes
     framing = CsvFraming(DELIMITERS[source.format], source.states or b"\0")
     pieces = reading.pieces(framing)
     if reading.shard.start > 0:
-        header = read_header(reading.file, framing, max_line_bytes=max_line_bytes)
+        header = reading.header(framing)
     else:
         first = next(pieces, None)
         if first is None:

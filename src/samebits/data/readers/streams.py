@@ -1,154 +1,84 @@
-"""Compressed files: decompressed in small steps, cut into pieces of whole records, in bounded memory.
+"""Decompressed content cut into pieces of whole records, in bounded memory.
 
-A file that ends too early or is damaged gives the records before the damage and one fault. A file that grows out of
-all proportion (a "zip bomb") is refused.
+A shard owns the records that begin after its first byte: it skips to the first end of a record and reads on to the first one
+from its stop on. Nobody has to know the byte before the shard, which may be in another frame. A file that ends too early or is
+damaged gives the records before the damage and one fault; where the file tells where its next part begins, reading
+goes on there.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
+from samebits.data.compressed.decoders import GZIP_STEP_BYTES, NEVER, BrokenStream, decompressed
+from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.readers.pieces import BOM, Fault, Framing, Piece, bom_length, too_long
-from samebits.errors import InputError
 
-__all__ = ["MAX_RATIO", "BrokenStream", "decompressed", "inflated", "stream_pieces"]
-
-# Prose shrinks 3 to 10 times, logs up to about 100; gzip's own limit is 1,032 and zstd's 32,768. What fits into
-# FREE_BYTES is let through whatever its ratio: it costs nobody anything.
-MAX_RATIO = 200
-FREE_BYTES = 256 << 20
-# The most one step may give: a gzip step is bounded by this, a zstd step of 1 KiB by 32 MiB (its largest ratio).
-GZIP_STEP_BYTES = 1 << 20
-ZSTD_STEP_BYTES = 1 << 10
+__all__ = ["ContentStream", "WholeStream", "stream_pieces"]
 
 
-class BrokenStream(Exception):  # never leaves samebits.data
-    """The compressed data end too early or are damaged; the message is the reason."""
+class ContentStream(Protocol):
+    """Content from some byte on.
 
-
-def decompressed(file: VerifiedFile, compression: str) -> Iterator[bytes]:
-    """Yield the content of a compressed file in order.
-
-    Raises:
-        BrokenStream: After everything before the damage was yielded.
-        InputError: The content is more than ``MAX_RATIO`` times as large as the file.
+    Attributes:
+        content: Where in the content it begins, or goes on.
     """
-    steps = _gunzip if compression == "gz" else _unzstd
-    num_bytes = 0
-    for data in steps(_blocks(file)):
-        num_bytes += len(data)
-        _check_ratio(num_bytes, file.size, file.origin)
-        yield data
+
+    content: int
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content; BrokenStream after everything before damage."""
+        ...
+
+    def resume(self) -> bool:
+        """Tell whether there is more after the damage; ``content`` and ``chunks`` are then those of the rest."""
+        ...
 
 
-def inflated(data: bytes, compression: str, *, path: str) -> bytes:
-    """Return the whole content of a small compressed file that is in memory already.
+class WholeStream:
+    """A compressed file from its start, as far as it is whole."""
 
-    Raises:
-        InputError: It is damaged, ends too early, or grows out of all proportion.
-    """
-    steps = _gunzip if compression == "gz" else _unzstd
-    pieces: list[bytes] = []
-    num_bytes = 0
-    try:
-        for piece in steps(iter([data])):
-            num_bytes += len(piece)
-            _check_ratio(num_bytes, len(data), path)
-            pieces.append(piece)
-    except BrokenStream as error:
-        raise InputError(str(error), path=path) from None
-    return b"".join(pieces)
+    content = 0
 
+    def __init__(self, file: VerifiedFile, compression: str) -> None:
+        self._file = file
+        self._compression = compression
 
-def _check_ratio(num_bytes: int, size: int, path: str) -> None:
-    if num_bytes > FREE_BYTES and num_bytes > MAX_RATIO * size:
-        raise InputError(
-            f"expands to more than {MAX_RATIO} times its {size} bytes, like a file made to fill disks",
-            path=path,
-            hint="if the file is what you expect, decompress it yourself and give the result",
-        )
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content."""
+        return decompressed(self._file, self._compression)
 
-
-def _blocks(file: VerifiedFile) -> Iterator[bytes]:
-    for start in range(0, file.size, BLOCK_BYTES):
-        yield file.read(start, start + BLOCK_BYTES).tobytes()
-
-
-def _gunzip(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Members one after the other, and zero bytes after the last, as gzip allows."""
-    inflater = zlib.decompressobj(31)
-    inside = False
-    for block in blocks:
-        rest = block
-        while rest:
-            if not inside:
-                rest = rest.lstrip(b"\0")
-                inside = bool(rest)
-                inflater = zlib.decompressobj(31)
-            before = inflater.copy()
-            try:
-                data = inflater.decompress(rest, GZIP_STEP_BYTES)
-            except zlib.error as error:
-                yield from _salvage(before, rest)
-                raise BrokenStream(f"damaged gzip data: {error}") from error
-            yield data
-            inside = inside and not inflater.eof
-            rest = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-    if inside:
-        try:
-            yield inflater.flush()
-        except zlib.error as error:
-            raise BrokenStream(f"damaged gzip data: {error}") from error
-        if not inflater.eof:
-            raise BrokenStream("the gzip data end too early")
-
-
-def _salvage(inflater: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Yield what comes before the damage, byte by byte: zlib throws away what a failing step had given."""
-    try:
-        for at in range(len(data)):
-            yield inflater.decompress(data[at : at + 1])
-    except zlib.error:
-        return
-
-
-def _unzstd(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Frames one after the other."""
-    import zstandard  # only needed for .zst files
-
-    decompressor = zstandard.ZstdDecompressor()
-    inflater = decompressor.decompressobj()
-    inside = False
-    for block in blocks:
-        for at in range(0, len(block), ZSTD_STEP_BYTES):
-            rest = block[at : at + ZSTD_STEP_BYTES]
-            while rest:
-                if not inside:
-                    inflater = decompressor.decompressobj()
-                try:
-                    data = inflater.decompress(rest)
-                except zstandard.ZstdError as error:
-                    raise BrokenStream(f"damaged zstd data: {error}") from error
-                yield data
-                inside = not inflater.eof
-                rest = inflater.unused_data if inflater.eof else b""
-    if inside:
-        raise BrokenStream("the zstd data end too early")
+    def resume(self) -> bool:
+        """Nothing is known of what follows the damage."""
+        return False
 
 
 def stream_pieces(
-    chunks: Iterator[bytes], *, framing: Framing, stream_bytes: int, max_line_bytes: int
+    stream: ContentStream,
+    *,
+    framing: Framing,
+    stream_bytes: int,
+    max_line_bytes: int,
+    state: int = 0,
+    stop: int = NEVER,
 ) -> Iterator[Piece]:
     """Cut a stream into pieces of about ``stream_bytes`` that hold whole records.
 
     Never more than one piece and one record of ``max_line_bytes`` are in memory.
+
+    Args:
+        stream: Where the content comes from.
+        framing: Where records end.
+        stream_bytes: Size of a piece.
+        max_line_bytes: A longer record is a fault.
+        state: Of the framing where the stream begins.
+        stop: Byte of the content from which on the first end of a record is the last; ``NEVER`` reads to the end.
     """
-    return _Cutter(framing, stream_bytes, max_line_bytes).run(chunks)
+    return _Cutter(framing, stream_bytes, max_line_bytes, stop).run(stream, state)
 
 
 class _Cutter:
@@ -158,33 +88,55 @@ class _Cutter:
         buffer: ``buffer[:filled]`` is what was not yielded yet; it starts with a record, or inside one being skipped.
         base: Offset of ``buffer[0]`` in the content.
         scanned: How far the framing has looked, with ``state`` the state there.
-        skipping: A record that is too long is being skipped.
+        skipping: A record that is too long, or whose start is not here, is being skipped.
+        foreign: It is one whose start is not here: whoever has its start reports what is wrong with it.
+        done: The last record of the shard has been yielded.
     """
 
-    def __init__(self, framing: Framing, stream_bytes: int, max_line_bytes: int) -> None:
+    def __init__(self, framing: Framing, stream_bytes: int, max_line_bytes: int, stop: int) -> None:
         self.framing = framing
         self.stream_bytes = stream_bytes
         self.max_line_bytes = max_line_bytes
+        self.stop = stop
+        self.done = False
+        self._enter(0, 0)
+
+    def _enter(self, content: int, state: int) -> None:
         self.buffer = self._new_buffer(0)
-        self.base = self.filled = self.scanned = 0
-        self.state = framing.state_at(0)
-        self.skipping = False
+        self.base = content
+        self.filled = self.scanned = 0
+        self.state = state
+        self.skipping = self.foreign = content > 0
 
     def _new_buffer(self, num_bytes: int) -> NDArray[np.uint8]:
         """Room for one piece and the step that completes it, so that it seldom has to grow."""
         return np.empty(max(self.stream_bytes, num_bytes) + GZIP_STEP_BYTES, dtype=np.uint8)
 
-    def run(self, chunks: Iterator[bytes]) -> Iterator[Piece]:
+    def run(self, stream: ContentStream, state: int) -> Iterator[Piece]:
+        self._enter(stream.content, state)
+        fault = yield from self._read(stream)
+        while fault is not None and stream.resume() and stream.content < self.stop:
+            self._enter(stream.content, 0)
+            fault = yield from self._read(stream)
+
+    def _read(self, stream: ContentStream) -> Generator[Piece, None, str | None]:
+        """Read until the shard or the stream ends; return what broke it."""
         fault: str | None = None
+        # a byte order mark is looked at as a whole
+        enough, stop = max(self.stream_bytes, len(BOM)), max(self.stop, len(BOM) - 1)
         try:
-            for chunk in chunks:
+            for chunk in stream.chunks():
                 self._append(chunk)
-                if self.filled >= max(self.stream_bytes, len(BOM)):
+                if self.filled >= enough or self.base + self.filled > stop:
                     yield from self._cut()
+                    if self.done:
+                        return None
         except BrokenStream as broken:
             fault = str(broken)
         yield from self._cut()
-        yield from self._end(fault)
+        if not self.done:
+            yield from self._end(fault)
+        return fault
 
     def _append(self, chunk: bytes) -> None:
         need = self.filled + len(chunk)
@@ -198,16 +150,20 @@ class _Cutter:
     def _cut(self) -> Iterator[Piece]:
         """Look at what is new; yield the complete records, keep the rest."""
         start = self._start()
-        self.state, first, last = self.framing.scan(
-            self.buffer, max(self.scanned, start), self.filled, self.state
-        )
+        begin = max(self.scanned, start)
+        border = max(begin, min(self.stop - self.base, self.filled))
+        self.state, first, last = self.framing.scan(self.buffer, begin, border, self.state)
+        if border < self.filled:
+            self.state, end, _ = self.framing.scan(self.buffer, border, self.filled, self.state)
+            if end is not None:
+                first, last, self.done = first or end, end, True
         self.scanned = self.filled
         if last is None:
             yield from self._give_up_on_long()
             return
         if self.skipping:
             assert first is not None
-            self.skipping = False
+            self.skipping = self.foreign = False
             start = first
         if start < last:
             yield Piece(self.buffer, start, last, self.base)
@@ -219,6 +175,7 @@ class _Cutter:
     def _give_up_on_long(self) -> Iterator[Piece]:
         """No record ends in the buffer: skip it if it is too long (a CR may still end it), else wait for more."""
         if self.skipping:
+            self.done = self.base + self.filled > self.stop
             self._drop(self.filled)
         elif self.filled - self._start() > self.max_line_bytes + 1:
             fault = too_long(self.base + self._start(), self.max_line_bytes)
@@ -237,6 +194,8 @@ class _Cutter:
     def _end(self, fault: str | None) -> Iterator[Piece]:
         """Yield what is left: a last record without newline, or the fault that took its place."""
         start = self._start()
+        if self.foreign:
+            return
         if fault is not None:
             yield Piece(self.buffer[:0], 0, 0, self.base, Fault(self.base + start, fault))
         elif self.filled > start and not self.skipping:

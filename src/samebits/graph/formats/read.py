@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from samebits.core.regular_file import read_regular
+from samebits.data.compressed.decoders import inflated
 from samebits.data.inputs.formats import COMPRESSIONS
-from samebits.data.readers.streams import inflated
 from samebits.errors import ConfigError, InputError
 from samebits.graph.data import Graph
 from samebits.graph.formats.gexf import read_gexf

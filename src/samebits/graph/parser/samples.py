@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from samebits.core.plan import Shard
+from samebits.data.compressed.decoders import BrokenStream, decompressed
 from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
 from samebits.data.readers.rows import BadRow, iter_rows
-from samebits.data.readers.streams import BrokenStream, decompressed
 from samebits.errors import InputError
 from samebits.graph.anchored import Anchored, from_json
 from samebits.graph.formats.conllu import ConlluError, Sentence, graph_of, read_sentences
@@ -86,7 +86,7 @@ def is_conllu(inputs: Sequence[str]) -> bool:
 
 def open_samples(inputs: Sequence[str]) -> Corpus:
     """List and hash the inputs; both formats are lines of text to the reader."""
-    return open_corpus(inputs, format="txt", cell_bytes=CELL_BYTES)
+    return open_corpus(inputs, format="txt", cell_bytes=CELL_BYTES, cut_compressed=False)
 
 
 class SamplesPart(NamedTuple):

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from samebits.core.digest import digest_of
+from samebits.data.compressed.decoders import BrokenStream, decompressed
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
 from samebits.data.inputs.formats import format_of
 from samebits.data.readers.rows import iter_rows
-from samebits.data.readers.streams import BrokenStream, decompressed
 from samebits.errors import InputError
 
 __all__ = ["open_text", "read_text", "text_digest"]
@@ -21,7 +21,7 @@ __all__ = ["open_text", "read_text", "text_digest"]
 
 def open_text(inputs: Sequence[str]) -> Corpus:
     """Find the files; those of rows are opened as such."""
-    corpus = open_corpus(inputs, format="txt")
+    corpus = open_corpus(inputs, format="txt", cut_compressed=False)
     sources = tuple(_as_table(source) if _holds_rows(source) else source for source in corpus.sources)
     return replace(corpus, sources=sources)
 
@@ -32,7 +32,7 @@ def _holds_rows(source: Source) -> bool:
 
 
 def _as_table(source: Source) -> Source:
-    (found,) = open_corpus([source.path]).sources
+    (found,) = open_corpus([source.path], cut_compressed=False).sources
     return replace(found, name=source.name, origin=source.origin)
 
 

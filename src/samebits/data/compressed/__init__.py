@@ -1,0 +1,1 @@
+"""Compressed line files: reading them, and the places where reading may begin."""
