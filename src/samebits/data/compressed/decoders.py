@@ -22,7 +22,7 @@ __all__ = [
     "NEVER",
     "BrokenStream",
     "Landmarks",
-    "Place",
+    "RestartPoint",
     "check_ratio",
     "content_from",
     "decompressed",
@@ -47,7 +47,7 @@ class BrokenStream(Exception):  # never leaves samebits.data
     """The compressed data end too early or are damaged; the message is the reason."""
 
 
-class Place(NamedTuple):
+class RestartPoint(NamedTuple):
     """Where reading may begin.
 
     Attributes:
@@ -65,7 +65,7 @@ class Place(NamedTuple):
     window: bytes | None = None
 
 
-START = Place(0, 0)
+START = RestartPoint(0, 0)
 
 
 class Landmarks(Protocol):
@@ -81,7 +81,7 @@ class Landmarks(Protocol):
     expected: int
     inside: bool
 
-    def reached(self, place: Place) -> None:
+    def reached(self, place: RestartPoint) -> None:
         """Take a place; everything before it has been yielded. Must raise ``wanted`` and ``expected``."""
         ...
 
@@ -90,7 +90,7 @@ class _Nowhere:
     wanted = expected = NEVER
     inside = False
 
-    def reached(self, place: Place) -> None:
+    def reached(self, place: RestartPoint) -> None:
         raise AssertionError("nobody asked")
 
 
@@ -104,7 +104,9 @@ def decompressed(file: VerifiedFile, compression: str) -> Iterator[bytes]:
     return content_from(file, compression, START, _Nowhere())
 
 
-def content_from(file: VerifiedFile, compression: str, place: Place, landmarks: Landmarks) -> Iterator[bytes]:
+def content_from(
+    file: VerifiedFile, compression: str, place: RestartPoint, landmarks: Landmarks
+) -> Iterator[bytes]:
     """Yield the content from a place to the end of the file; raises as ``decompressed`` does."""
     num_bytes = place.content
     stream: _Members | _Frames
@@ -170,7 +172,7 @@ class _Members:
         trailer: What is here of that trailer.
     """
 
-    def __init__(self, place: Place, landmarks: Landmarks) -> None:
+    def __init__(self, place: RestartPoint, landmarks: Landmarks) -> None:
         self.landmarks = landmarks
         self.place = place
         self.position = place.position // 8
@@ -226,7 +228,7 @@ class _Members:
 
     def _tell(self, position: int) -> None:
         inflater = self.inflater
-        place = Place(position, self.content, self.member, inflater.checksum, inflater.window())
+        place = RestartPoint(position, self.content, self.member, inflater.checksum, inflater.window())
         self.landmarks.reached(place)
 
     def _begin(self, block: bytes, at: int) -> int:
@@ -257,7 +259,7 @@ class _Members:
 def _tell_start(landmarks: Landmarks, position: int, content: int) -> None:
     """Tell of the start of a member or frame, if it is wanted."""
     if not landmarks.inside and (content >= landmarks.wanted or 8 * position >= landmarks.expected):
-        landmarks.reached(Place(8 * position, content))
+        landmarks.reached(RestartPoint(8 * position, content))
 
 
 def _damaged(status: int, reason: str) -> BrokenStream:
@@ -272,7 +274,7 @@ class _Frames:
         content: Bytes of the content so far.
     """
 
-    def __init__(self, place: Place, landmarks: Landmarks) -> None:
+    def __init__(self, place: RestartPoint, landmarks: Landmarks) -> None:
         import zstandard  # only needed for .zst files
 
         self.landmarks = landmarks

@@ -22,7 +22,7 @@ import numpy as np
 import xxhash
 
 from samebits.data.compressed import points
-from samebits.data.compressed.decoders import NEVER, BrokenStream, Place, content_from
+from samebits.data.compressed.decoders import NEVER, BrokenStream, RestartPoint, content_from
 from samebits.data.compressed.points import POINT, RestartPoints, digest_of_window, is_in_order, point_of
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.inputs.cache import new_file
@@ -35,7 +35,7 @@ VERSION = 1
 MAGIC = b"restarts"
 FOOTER = struct.Struct("<8sIQ16s")  # magic, bytes of the header, bytes of the table, digest of both
 MOST_WINDOW = 1 << 15
-START = Place(0, 0)
+START = RestartPoint(0, 0)
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -179,7 +179,7 @@ class _Maker:
             start = bom_length(np.frombuffer(data[: len(BOM)], np.uint8))
         self.state, _, _ = csvrows.scan_records(data, start, len(data), self.state, self.header.delimiter)
 
-    def reached(self, place: Place) -> None:
+    def reached(self, place: RestartPoint) -> None:
         """Keep a place and its window."""
         self.wanted = place.content + self.header.spacing
         at, packed = -1, b""

@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from samebits.data.compressed.decoders import Place
+from samebits.data.compressed.decoders import RestartPoint
 
 __all__ = ["POINT", "SPACING", "RestartPoints", "digest_of_window", "is_in_order", "point_of"]
 
@@ -40,7 +40,9 @@ def digest_of_window(window: bytes | None) -> bytes:
     return NO_DIGEST if window is None else xxhash.xxh3_128_digest(window)
 
 
-def point_of(place: Place, *, window: int = -1, window_bytes: int = 0, state: int = 0) -> tuple[object, ...]:
+def point_of(
+    place: RestartPoint, *, window: int = -1, window_bytes: int = 0, state: int = 0
+) -> tuple[object, ...]:
     """Return a row of the table for a place; its window is kept elsewhere."""
     return (
         place.content,
@@ -87,7 +89,7 @@ class RestartPoints:
             raise ValueError(f"no shard begins at byte {content} of the content")
         return number
 
-    def agrees(self, number: int, place: Place) -> bool:
+    def agrees(self, number: int, place: RestartPoint) -> bool:
         """Tell whether a place is this point."""
         row = self.table[number]
         found = np.array([point_of(place)], POINT)[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from samebits.data.compressed.decoders import NEVER, BrokenStream, Place, content_from
+from samebits.data.compressed.decoders import NEVER, BrokenStream, RestartPoint, content_from
 from samebits.data.compressed.index import read_window
 from samebits.data.compressed.points import RestartPoints
 from samebits.data.inputs.blocks import VerifiedFile
@@ -46,7 +46,7 @@ class PointStream:
             window = read_window(self._points, self._number)
         except (OSError, ValueError) as error:
             raise self._refused(str(error)) from error
-        place = Place(
+        place = RestartPoint(
             int(row["position"]), int(row["content"]), int(row["member"]), int(row["checksum"]), window
         )
         for data in content_from(self._file, self._compression, place, self):
@@ -67,7 +67,7 @@ class PointStream:
         self._number = self._next - 1
         return True
 
-    def reached(self, place: Place) -> None:
+    def reached(self, place: RestartPoint) -> None:
         """Compare the place with the point that should be there.
 
         Raises:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from samebits.data.compressed import points
-from samebits.data.compressed.decoders import Place
+from samebits.data.compressed.decoders import RestartPoint
 from samebits.data.compressed.points import POINT, RestartPoints, point_of
 
 __all__ = ["Frames", "find_frames", "find_members", "thinned"]
@@ -65,11 +65,11 @@ def thinned(frames: Frames, size: int) -> RestartPoints:
     >>> thinned(Frames([0, 50, 90], [5 << 20, 1 << 20]), 100).table["content"].tolist()
     [0, 5242880]
     """
-    rows = [point_of(Place(0, 0))]
+    rows = [point_of(RestartPoint(0, 0))]
     content, wanted = 0, points.SPACING
     for start, length in zip(frames.starts, frames.contents, strict=False):
         if content >= wanted:
-            rows.append(point_of(Place(8 * start, content)))
+            rows.append(point_of(RestartPoint(8 * start, content)))
             wanted = content + points.SPACING
         content += length
     # what follows the frames is read with the last of them; so many bytes are a guess
