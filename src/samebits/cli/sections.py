@@ -95,7 +95,7 @@ def _column_flags(ctx: click.Context) -> dict[str, str]:
     """Return for each column that was asked for, also by default, the flag that says so."""
     asked = [(param, ctx.params.get(param.name or "")) for param in ctx.command.params]
     return {
-        value: param.opts[-1]
+        value: "--text-column" if "--text-column" in param.opts else param.opts[-1]
         for param, value in asked
         if (param.name or "").endswith("column") and isinstance(value, str)
     }

@@ -11,6 +11,8 @@ from samebits.errors import InputError
 
 __all__ = ["column_flags", "missing_columns_named", "with_flag"]
 
+EVERYWHERE = "--text-column"  # what every job understands, also those whose own setting is called column or columns
+
 
 def column_flags(config: Any) -> dict[str, str]:
     """Return for each column that a Config asks for the flag that says so."""
@@ -19,7 +21,7 @@ def column_flags(config: Any) -> dict[str, str]:
         if setting.name.endswith(("column", "columns")):
             value = getattr(config, setting.name)
             for name in value or ("text",) if setting.many else (value,):
-                flags[name] = setting.flag
+                flags[name] = EVERYWHERE if setting.name in ("column", "columns") else setting.flag
     return flags
 
 
