@@ -11,7 +11,9 @@ from samebits.errors import InputError
 
 __all__ = ["column_flags", "missing_columns_named", "with_flag"]
 
-EVERYWHERE = "--text-column"  # what every job understands, also those whose own setting is called column or columns
+EVERYWHERE = (
+    "--text-column"  # what every job understands, also those whose own setting is called column or columns
+)
 
 
 def column_flags(config: Any) -> dict[str, str]:
