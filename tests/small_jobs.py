@@ -66,7 +66,7 @@ def small_shards() -> Iterator[None]:
         matrix.CELL_COST, convert.CELL_ROWS = before
 
 
-def reference_of(name: str, inputs: Path, **settings: Any) -> Path:
+def reference_of(name: str, inputs: Path, /, **settings: Any) -> Path:
     """Return the artifact of the undisturbed serial run (one worker where it trains), made once a folder.
 
     Settings change the config of the table; a folder holds references of one set of them.
