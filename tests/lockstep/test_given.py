@@ -63,6 +63,20 @@ def test_one_digest_for_any_number_of_workers_and_any_instruction_set(
     assert len(digests) == 1
 
 
+def test_an_average_is_validated_and_given_back_and_the_steps_stay_as_they_were() -> None:
+    data, held_out = {"x": POINTS[:128], "y": LABELS[:128]}, {"x": POINTS[128:], "y": LABELS[128:]}
+    plain, averaged = (
+        fit(Line(), data, "1", validation=[held_out], validate_every=1, average=average)
+        for average in (0.0, 0.5)
+    )
+    assert plain.losses.tobytes() == averaged.losses.tobytes()
+    network = Network(averaged.params)
+    network.start()
+    assert averaged.validations[-1][1] == Line().loss(network, held_out).number
+    assert averaged.validations[0][1] == plain.validations[0][1], "the first step is all there is"
+    assert averaged.validations[-1][1] != plain.validations[-1][1]
+
+
 def test_a_model_learns_from_a_dict_of_arrays_and_predicts() -> None:
     model = Line()
     held_out: dict[str, Any] = {"x": POINTS[128:], "y": LABELS[128:]}
