@@ -195,7 +195,9 @@ class LiveProgress:
             return
         self._last = clock.seconds()
         width = _terminal_width()
-        cells = BAR_WIDTH if width >= 100 else BAR_WIDTH // 2  # 80 columns hold two losses and the time left beside it
+        cells = (
+            BAR_WIDTH if width >= 100 else BAR_WIDTH // 2
+        )  # 80 columns hold two losses and the time left beside it
         full = round(self._stage.share() * cells)
         bar = "━" * full + "─" * (cells - full)
         start = f"{self._stage.name} {bar} " if width >= 60 else f"{self._stage.name} "

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from samebits.core.observing import clock
+from samebits.core.observing.events import Observer, ShardDone, StageDone, StageStarted
 from samebits.errors import SamebitsError
 
 __all__ = ["WAYS", "Way", "WayResult", "compute_ways"]
@@ -33,6 +34,7 @@ class WayResult(NamedTuple):
     seconds: float
 
 
+STAGE = "the text again"
 WAYS = (
     Way("1 worker, no threads", "serial", 1, "0"),
     Way("2 threads", "threads", 2, "0"),
@@ -42,14 +44,23 @@ WAYS = (
 )
 
 
-def compute_ways(recipe: Path, folder: Path) -> list[WayResult]:
+def compute_ways(recipe: Path, folder: Path, observer: Observer) -> list[WayResult]:
     """Run a recipe from nothing once for each way, every time in a new Python.
 
     Raises:
         SamebitsError: one of them failed.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    return [_compute(way, recipe, folder / str(number)) for number, way in enumerate(WAYS)]
+    size = sum(path.stat().st_size for path in (recipe.parent / "world").rglob("*") if path.is_file())
+    observer(StageStarted(STAGE, len(WAYS), len(WAYS) * size, "bytes", pieces="ways"))
+    found = []
+    for number, way in enumerate(WAYS):
+        started = clock.seconds()
+        found.append(_compute(way, recipe, folder / str(number)))
+        taken = clock.seconds() - started
+        observer(ShardDone(STAGE, number, size, started, taken, way.name, found[-1].digest, resumed=False))
+    observer(StageDone(STAGE, sum(result.seconds for result in found)))
+    return found
 
 
 def _compute(way: Way, recipe: Path, output: Path) -> WayResult:
