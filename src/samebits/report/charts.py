@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 __all__ = ["Bar", "ChartSpan", "Frame", "Line", "bar_chart", "heat_map", "line_chart", "timeline"]
 
 WIDTH, HEIGHT = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 10, 34
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 24, 34
 MOST_POINTS = 600  # more than pixels: longer lines are thinned by taking the mean of each bucket
 
 
@@ -156,7 +156,7 @@ def _axes(frame: Frame, x_label: str, y_label: str) -> Markup:
         x = frame.place([(tick, frame.y_low)])[0][0]
         body += _text(x, HEIGHT - BOTTOM + 14, _label(tick), anchor="middle")
     body += _text(WIDTH - RIGHT, HEIGHT - 4, x_label, anchor="end", kind="axis")
-    return body + _text(4, TOP + 2, y_label, kind="axis")
+    return body + _text(4, TOP - 12, y_label, kind="axis")
 
 
 def _curve(at: Sequence[tuple[float, float]], number: int, line: Line) -> Markup:
