@@ -36,6 +36,8 @@ FREE_BYTES = 256 << 20
 # The most one step may give: a gzip step is bounded by this, a zstd step of 1 KiB by 32 MiB (its largest ratio).
 GZIP_STEP_BYTES = 1 << 20
 ZSTD_STEP_BYTES = 1 << 10
+# The first step after a point is small: a shard that ends there only looks for the end of its last record.
+FIRST_STEP_BYTES = 1 << 14
 TRAILER_BYTES = 8
 DATA_ERROR = -3  # zlib's number
 _BETWEEN, _INSIDE, _TRAILER = range(3)
@@ -182,7 +184,8 @@ class _Members:
         self.entered = False
         self.trailer = b""
         self.inflater = Inflater()
-        self.room = bytearray(GZIP_STEP_BYTES)
+        self.room = memoryview(bytearray(GZIP_STEP_BYTES))
+        self.step_bytes = FIRST_STEP_BYTES
 
     def run(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the content."""
@@ -212,12 +215,14 @@ class _Members:
                 pending = False
                 continue
             wanted = self.landmarks.wanted - self.content if self.landmarks.inside else NEVER
-            event = inflater.step(block, at, self.room, wanted)
+            room = self.room[: self.step_bytes]
+            event = inflater.step(block, at, room, wanted)
             at += inflater.used
             self.content += inflater.made
+            self.step_bytes = FIRST_STEP_BYTES if event == BOUNDARY else GZIP_STEP_BYTES
             if inflater.made:
-                yield bytes(memoryview(self.room)[: inflater.made])
-            pending = event == BOUNDARY or inflater.made == len(self.room)
+                yield bytes(room[: inflater.made])
+            pending = event == BOUNDARY or inflater.made == len(room)
             if event == BOUNDARY:
                 self._tell((self.position + at) * 8 - inflater.spare_bits)
             elif event == END:
