@@ -13,10 +13,15 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from samebits.data.compressed import decoders, index, opening, points, tables, unpacked
+from samebits.core.engine import Engine
+from samebits.core.observing.events import Event, StageStarted
+from samebits.data.compressed import decoders, index, opening, passes, points, tables, unpacked
+from samebits.data.inputs import hashing
 from samebits.data.inputs.corpus import Corpus, open_corpus
+from samebits.data.inputs.reading import reading_by
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import InputError
+from samebits.testing import ShuffledExecutor
 
 ReadCorpus = Callable[..., Any]
 LINES = [
@@ -181,7 +186,7 @@ def kept(tmp_path: Path, folder: str) -> Path:
 def test_an_index_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = deflated(TEXT)
     opened(tmp_path, packed, "in.txt.gz", 9000)
-    monkeypatch.setattr(index, "_make", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(passes, "make_index", lambda *_: pytest.fail("made again"))
     assert len(opened(tmp_path, packed, "in.txt.gz", 15_000).shards()) > 2
 
 
@@ -439,3 +444,22 @@ def test_points_that_the_file_tells_need_no_pass(
     monkeypatch.setattr("samebits.data.compressed.decoders._Frames.run", lambda *_: pytest.fail("inflated"))
     suffix, pack = PACKERS[packer]
     assert len(opened(tmp_path, pack(TEXT), f"in.txt.{suffix}", 9000).shards()) > 4
+
+
+@EVERY
+def test_workers_elsewhere_make_the_passes(
+    packer: str, tmp_path: Path, read_corpus: ReadCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stage that hashes makes indexes and copies too; the driver decompresses nothing."""
+    suffix, pack = PACKERS[packer]
+    expected = opened(tmp_path, pack(TEXT), f"in.txt.{suffix}", 9000)
+    monkeypatch.setattr(hashing, "FEWEST_BYTES", 1)
+    monkeypatch.setenv("SAMEBITS_CACHE_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(passes, "read_each", lambda _, items: pytest.fail("the driver") if items else [])
+    events: list[Event] = []
+    engine = Engine(ShuffledExecutor(seed=1), observer=events.append)
+    with reading_by(1, lambda files, num_shards: engine):
+        corpus = opened(tmp_path, pack(TEXT), f"in.txt.{suffix}", 9000)
+    assert corpus.shards() == expected.shards()
+    assert {event.stage for event in events if isinstance(event, StageStarted)} == {"hash"}
+    assert equal(read_corpus(corpus), read_corpus(expected))

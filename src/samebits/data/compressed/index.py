@@ -29,7 +29,7 @@ from samebits.data.inputs.cache import new_file
 from samebits.data.readers.pieces import BOM, bom_length
 from samebits.kernels.text import csvrows
 
-__all__ = ["load_or_make", "read_window"]
+__all__ = ["IndexOf", "load_index", "make_index", "read_window"]
 
 VERSION = 1
 MAGIC = b"restarts"
@@ -38,42 +38,33 @@ MOST_WINDOW = 1 << 15
 START = RestartPoint(0, 0)
 
 
-class _Header(msgspec.Struct, frozen=True):
-    """What an index is of; one of anything else is made again."""
+class IndexOf(msgspec.Struct, frozen=True):
+    """What an index is of; one of anything else is made again.
 
-    version: int
+    Attributes:
+        source: Digest of the file.
+        size: Bytes of the file.
+        compression: ``"gz"`` or ``"zst"``.
+        delimiter: Of CSV records, 0 for lines.
+    """
+
     source: str
     size: int
     compression: str
     delimiter: int
-    spacing: int
+    spacing: int = msgspec.field(default_factory=lambda: points.SPACING)
+    version: int = msgspec.field(default_factory=lambda: VERSION)
+
+    def path(self, folder: Path) -> Path:
+        """Return where it is kept."""
+        return folder / f"{self.source}.{self.compression}{self.delimiter or ''}"
 
 
 class _Sealed(msgspec.Struct, frozen=True):
     """The header, and how much content there is."""
 
-    of: _Header
+    of: IndexOf
     end: int
-
-
-def load_or_make(
-    file: VerifiedFile, folder: Path, *, digest: str, compression: str, delimiter: int
-) -> RestartPoints:
-    """Return the points of a file from the folder of indexes; make them first where there are none to be trusted.
-
-    Args:
-        file: The compressed file.
-        folder: Where indexes are kept.
-        digest: Of the file.
-        compression: ``"gz"`` or ``"zst"``.
-        delimiter: Of CSV records, 0 for lines.
-
-    Raises:
-        InputError: The file grows out of all proportion, or has changed.
-    """
-    header = _Header(VERSION, digest, file.size, compression, delimiter, points.SPACING)
-    path = folder / f"{digest}.{compression}{delimiter or ''}"
-    return _load(path, header) or _make(file, path, header)
 
 
 def read_window(found: RestartPoints, number: int) -> bytes | None:
@@ -100,8 +91,9 @@ def read_window(found: RestartPoints, number: int) -> bytes | None:
     return window
 
 
-def _load(path: Path, header: _Header) -> RestartPoints | None:
-    """Return what a file of the cache holds, None if it is not what it should be."""
+def load_index(folder: Path, header: IndexOf) -> RestartPoints | None:
+    """Return the index from the folder of indexes, None if there is none or it is not what it should be."""
+    path = header.path(folder)
     try:
         with path.open("rb") as file:
             size = file.seek(-FOOTER.size, os.SEEK_END)
@@ -121,7 +113,13 @@ def _load(path: Path, header: _Header) -> RestartPoints | None:
     return RestartPoints(table, told.end, str(path))
 
 
-def _make(file: VerifiedFile, path: Path, header: _Header) -> RestartPoints:
+def make_index(file: VerifiedFile, folder: Path, header: IndexOf) -> RestartPoints:
+    """Read a file once and keep its index in the folder of indexes.
+
+    Raises:
+        InputError: The file grows out of all proportion, or has changed.
+    """
+    path = header.path(folder)
     with new_file(path.parent, origin=file.origin) as unfinished:
         with unfinished.open("wb") as out:
             maker = _Maker(out, header)
@@ -147,7 +145,7 @@ class _Maker:
         end: Bytes of content so far.
     """
 
-    def __init__(self, out: IO[bytes], header: _Header) -> None:
+    def __init__(self, out: IO[bytes], header: IndexOf) -> None:
         import zstandard
 
         self.out = out

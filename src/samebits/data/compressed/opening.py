@@ -13,18 +13,13 @@ from pathlib import Path
 
 from samebits.core.observing.units import show_size
 from samebits.data.compressed.decoders import check_ratio
-from samebits.data.compressed.index import load_or_make
-from samebits.data.compressed.points import RestartPoints
+from samebits.data.compressed.passes import Pass, with_passes
 from samebits.data.compressed.tables import find_frames, find_members, thinned
-from samebits.data.compressed.unpacked import find_copy, make_copy
-from samebits.data.inputs.cache import folder_for
-from samebits.data.inputs.corpus import Source, source_of
-from samebits.data.inputs.formats import DELIMITERS, FileFormat
-from samebits.data.inputs.hashing import hash_files
-from samebits.data.inputs.listing import Found
+from samebits.data.inputs.corpus import Source
+from samebits.data.inputs.formats import DELIMITERS
 from samebits.data.inputs.reading import read_each
 
-__all__ = ["LEAST_BYTES", "cut_compressed", "restored"]
+__all__ = ["LEAST_BYTES", "cut_compressed"]
 
 #: A smaller file is one shard: it takes a worker a fraction of a second.
 LEAST_BYTES = 1 << 20
@@ -43,73 +38,28 @@ def cut_compressed(sources: Sequence[Source], cell_bytes: int) -> tuple[tuple[So
         InputError: A file grows out of all proportion, has changed, or there is no room for its copy.
     """
     total = sum(source.size for source in sources)
-    found = tuple(read_each(lambda source: _opened(source, cell_bytes, total), sources))
+    looked_at = read_each(lambda source: _look(source, cell_bytes, total), sources)
+    found = tuple(with_passes(looked_at))
     notes = [note for source in found for note in _notes(source, cell_bytes)]
     return found, notes
 
 
-def _opened(source: Source, cell_bytes: int, total: int) -> Source:
-    """Find out how one source is cut."""
+def _look(source: Source, cell_bytes: int, total: int) -> tuple[Source, Pass]:
+    """Find out how one source is cut, and which pass over its content it needs for that."""
     if not source.compression or source.size < LEAST_BYTES:
-        return source
+        return source, "none"
     is_csv = source.format in DELIMITERS
     is_large = source.size > cell_bytes
     if source.compression == "zst":
         frames = find_frames(source.path, source.size)
         if frames.largest > max(LARGE_FRAME_SHARE * source.size, 1) or frames.largest > LARGE_FRAME_BYTES:
-            return _unpacked(source) if is_large and source.size >= COPY_SHARE * total else source
+            return source, "copy" if is_large and source.size >= COPY_SHARE * total else "none"
     else:
         frames = find_members(source.path, source.size)
     if len(frames.contents) > 1 and frames.is_known and not is_csv:
         check_ratio(sum(frames.contents), source.size, source.origin)
-        return replace(source, points=thinned(frames, source.size))
-    if is_large and source.size >= INDEX_SHARE * total:
-        return replace(source, points=_indexed(source))
-    return source
-
-
-def _indexed(source: Source) -> RestartPoints:
-    with source.open() as file:
-        return load_or_make(
-            file,
-            folder_for("points"),
-            digest=source.digest,
-            compression=source.compression,
-            delimiter=DELIMITERS.get(source.format, 0),
-        )
-
-
-def _unpacked(source: Source) -> Source:
-    """Return a source with its copy, or without where it can have none."""
-    path = find_copy(folder_for("unpacked"), source.digest)
-    if path is not None:
-        copy = _copied(source, path)
-        if copy.digest == path.name:
-            return replace(source, unpacked=copy)
-    path = _make_copy(source)
-    return source if path is None else replace(source, unpacked=_copied(source, path))
-
-
-def _make_copy(source: Source) -> Path | None:
-    with source.open() as file:
-        return make_copy(file, folder_for("unpacked"), digest=source.digest, compression=source.compression)
-
-
-def _copied(source: Source, path: Path) -> Source:
-    """Hash a copy as any input is hashed."""
-    found = Found(source.name, str(path), source.origin, FileFormat(source.format, ""))
-    (parts,) = hash_files([found], here=True)
-    return source_of(found, parts)
-
-
-def restored(source: Source) -> Source:
-    """Return a source whose index or copy is on this machine; on another one than that of the plan it is made there too."""
-    if source.points is not None and source.points.index and not Path(source.points.index).exists():
-        return replace(source, points=replace(source.points, index=_indexed(source).index))
-    if source.unpacked is not None and not Path(source.unpacked.path).exists():
-        path = find_copy(folder_for("unpacked"), source.digest) or _make_copy(source)
-        return replace(source, unpacked=replace(source.unpacked, path=str(path)))
-    return source
+        return replace(source, points=thinned(frames, source.size)), "none"
+    return source, "index" if is_large and source.size >= INDEX_SHARE * total else "none"
 
 
 def _notes(source: Source, cell_bytes: int) -> list[str]:

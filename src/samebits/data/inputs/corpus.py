@@ -83,7 +83,7 @@ class Source:
         """Return the source that rows are read from: this one, or the copy of its content."""
         if self.points is None and self.unpacked is None:
             return self
-        from samebits.data.compressed.opening import restored  # only for large compressed files
+        from samebits.data.compressed.passes import restored  # only for large compressed files
 
         found = restored(self)
         return found.unpacked or found
