@@ -18,6 +18,7 @@ import pytest
 from samebits import errors
 from samebits.cli.commands import reference
 from samebits.cli.commands.doctor import EXTRAS
+from samebits.cli.sections import ALL
 from samebits.core.config import settings_of
 from samebits.core.options import RunOptions
 from samebits.jobs import JOBS, get_job
@@ -82,6 +83,13 @@ def test_every_command_is_in_the_reference_with_an_example(name: str) -> None:
     assert "samebits" in re.split(r"Examples?:", shown, maxsplit=1)[1], f"{name} has no example"
     text = COMMANDS[name].help or ""
     assert text.endswith("."), f"the help of {name} is not a sentence"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if not reference.of_a_job(name)])
+def test_help_fits_a_terminal_of_80_columns(name: str) -> None:
+    with click.Context(COMMANDS[name], info_name=name, terminal_width=80, max_content_width=80) as context:
+        context.meta[ALL] = True
+        assert [line for line in COMMANDS[name].get_help(context).splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS, ids=lambda value: getattr(value, "name", value))

@@ -45,4 +45,4 @@ class _CharsetGroup(SectionedGroup):
 group = _CharsetGroup(
     "charset", help="Find the encoding of files, convert them, and train models of encodings."
 )
-group.example = "samebits charset detect letter.txt && samebits charset convert letters/ -o utf8/"
+group.example = "samebits charset detect letter.txt\n    samebits charset convert letters/ -o utf8/"

@@ -186,7 +186,7 @@ group.add_command(
         short_help="edit distance of two graphs, with bounds and edits",
         example="""
         samebits graph distance a.json b.json
-        samebits graph distance graphs.jsonl:1 graphs.jsonl:2 --budget 100000 --draw edits.svg
+        samebits graph distance graphs.jsonl:1 graphs.jsonl:2 --draw edits.svg
         """,
     )
 )

@@ -202,7 +202,7 @@ def _train_command() -> click.Command:
         "Writes the model, a report per cycle and a ledger of every row left out.",
         example="""
         samebits langid train rows.jsonl -o model
-        samebits langid train rows.csv -o model --mode exact --cycles 2 --eval test.csv
+        samebits langid train rows.csv -o model --mode exact --eval test.csv
         """,
         summarize=summarize_training,
     )

@@ -133,7 +133,7 @@ group.add_command(
         "Megatron-LM read. The estimate of disk and memory comes first; what cannot fit is refused.",
         example="""
         samebits tokens build corpus/*.jsonl -o corpus -t tokenizer/ --val-ratio 0.01
-        samebits tokens build puzzles.jsonl -o puzzles -t word --columns puzzle,solution
+        samebits tokens build puzzles.jsonl -o out -t word --columns puzzle,solution
         samebits tokens build book.txt -o book -t char --export nanogpt,megatron
         """,
         summarize=summarize_store,
@@ -148,7 +148,7 @@ group.add_command(
         text="Learn byte pairs, pieces of words, words or characters from text; writes tokenizer.json into the output.",
         example="""
         samebits tokens train-tokenizer corpus/*.jsonl -o tokenizer --vocab-size 32000
-        samebits tokens train-tokenizer corpus/*.jsonl -o tokenizer --kind unigram --vocab-size 8000
+        samebits tokens train-tokenizer data/*.jsonl -o tokenizer --kind unigram
         """,
         summarize=summarize_tokenizer,
     )
@@ -181,8 +181,8 @@ group.add_command(
         name="convert",
         text="Write a store in another layout, or with the files of nanoGPT or Megatron-LM, without the text.",
         example="""
-        samebits tokens convert corpus-tokens -o corpus-rows --layout rows --max-length 1024 --truncate window
-        samebits tokens convert corpus-rows -o corpus-megatron --layout packed --export megatron
+        samebits tokens convert store -o rows --layout rows --max-length 1024
+        samebits tokens convert rows -o out --layout packed --export megatron
         """,
         summarize=summarize_store,
     )
