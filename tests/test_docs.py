@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -283,3 +285,15 @@ def test_the_reference_can_be_written_by_its_command(tmp_path: Path) -> None:
     assert importlib.util.find_spec("samebits.cli.commands.reference") is not None
     run_python(["-m", "samebits.cli.commands.reference", str(tmp_path / "cli.md")], tmp_path)
     assert (tmp_path / "cli.md").read_text(encoding="utf-8") == reference.render()
+
+
+def test_the_session_of_the_readme_gives_what_it_shows(tmp_path: Path) -> None:
+    """Its second command names an instruction set that not every machine has; the states are equal on all of them."""
+    shutil.copyfile(REPO / "src" / "samebits" / "samples" / "en.txt", tmp_path / "book.txt")
+    shown = re.findall(r"^state ([0-9a-f]{16})…", read("README.md"), re.MULTILINE)
+    command = next(line for line in read("README.md").splitlines() if line.startswith("$ samebits lm train"))
+    run_python(["-m", "samebits", *command.partition("#")[0].split()[2:], "--no-progress"], tmp_path)
+    state = json.loads((tmp_path / "one" / "config.json").read_text(encoding="utf-8"))["state_digest"]
+    assert shown == [state[:16]] * 2, (
+        "the weights changed on purpose? then write their new state into the README"
+    )
