@@ -3,8 +3,9 @@
 Operations a second of CPU time are divided by those of a loop of nothing but fused multiply-adds, measured in turns. Operations
 are counted as usual: the multiply-adds of products by weights and of attention, forward and back (``flops_per_token``). Keys that end
 in ``_causal`` count only the half of attention's square that has to be computed. Norms, activations, the loss, embeddings, packing
-weights (once for the four shards of a step) and turning activations count as time and as no work. One thread, the preset's shards of 8
-windows of 64 tokens, both blocks, and a larger model (6 layers, 384 wide, context 256).
+weights (once for the four shards of a step) and turning activations count as time and as no work. One thread, shards of 512 tokens:
+``modern`` is the preset as it is, ``classic`` its size with the classic block and windows of 64 tokens; and a larger model
+(6 layers, 384 wide, context 256).
 """
 
 from __future__ import annotations
@@ -23,18 +24,29 @@ import numpy as np
 from benchmarks.common import REPO, arguments, finish, show_table
 from samebits import arithmetic
 from samebits.core.seeds import rng_for
+from samebits.lm.config import LmConfig
 from samebits.lm.model.arch import BLOCKS, Architecture
 from samebits.lm.model.definition import record
+from samebits.lm.run_settings import resolve
 from samebits.lm.training.objective import first_values
 
 NAME = "arithmetic_peak"
 FLAGS = {"avx512": "-mavx512f", "avx2": "-mavx2"}
 PACKED_FOR = 4  # shards of a step on one core: weights are packed once for all of them
-PRESET: dict[str, Any] = {"vocab": 65, "layers": 4, "heads": 4, "dim": 128, "block": 64}
-SHARDS: dict[str, tuple[dict[str, Any], str, int]] = {
-    "modern": ({**PRESET, "ngrams": 4, "ngram_rows": 8192}, "modern", 8),
-    "classic": (PRESET, "classic", 8),
-    "large": ({"vocab": 8192, "layers": 6, "heads": 6, "dim": 384, "block": 256}, "classic", 4),
+PRESET = resolve(LmConfig(), 65)
+CLASSIC: dict[str, Any] = {"vocab": 65, "layers": 4, "heads": 4, "dim": 128, "block": 64, **BLOCKS["classic"]}
+LARGE: dict[str, Any] = {
+    "vocab": 8192,
+    "layers": 6,
+    "heads": 6,
+    "dim": 384,
+    "block": 256,
+    **BLOCKS["classic"],
+}
+SHARDS: dict[str, tuple[Architecture, int]] = {
+    "modern": (PRESET.arch, PRESET.rows),
+    "classic": (Architecture(**CLASSIC), 8),
+    "large": (Architecture(**LARGE), 4),
 }
 
 
@@ -47,8 +59,7 @@ def causal_share(arch: Architecture) -> float:
 
 def shard(name: str) -> tuple[Callable[[], Any], int, float]:
     """Return the gradients of a step as a function, their operations, and the causal share of these."""
-    sizes, block, windows = SHARDS[name]
-    arch = Architecture(**sizes, **BLOCKS[block])
+    arch, windows = SHARDS[name]
     params = first_values(arch, rng_for(1, "peak"))
     grads = {key: np.zeros_like(value) for key, value in params.items()}
     program = record(arch, params, windows=windows, gradients=True)

@@ -1,4 +1,6 @@
-"""One training run of lockstep in a process of its own: prints step times, validations and digest as JSON, and memory if asked.
+"""Training runs of lockstep in a process of their own, one for each line of JSON on standard input.
+
+Each answers with a line of JSON: step times, validations, digest, and memory if asked.
 
 Memory is the sum of proportional set sizes (``/proc/<pid>/smaps_rollup``) of the parent and its workers, looked at every
 half second: a page that three processes share counts a third in each, so the sum is what the machine really holds. A look takes
@@ -64,8 +66,8 @@ class Memory:
         return self.peak
 
 
-def main(request: dict[str, Any]) -> None:
-    """Run what standard input asks for: settings of LmConfig, workers, a folder, more of Place, and how many steps to make now."""
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Run what is asked for: settings of LmConfig, workers, a folder, more of Place, and how many steps to make now."""
     source, recipe = prepare(LmConfig(inputs=(request["data"],), **request["settings"]))
     steps: list[dict[str, float]] = []
 
@@ -84,23 +86,20 @@ def main(request: dict[str, Any]) -> None:
         observer=see,
         stop=(lambda: len(steps) >= until) if until < recipe.fit.steps else None,
     )
-    print(
-        json.dumps(
-            {
-                "steps": steps,
-                "validations": result.validations,
-                "digest": result.digest,
-                "steps_done": result.steps_done,
-                "shared": dict(result.memory),
-                "proportional": memory.stop() if memory else None,
-                "tokens_per_step": recipe.tokens_per_step,
-                "parameters": recipe.arch.num_parameters,
-                "flops_per_token": recipe.arch.flops_per_token,
-            }
-        )
-    )
+    return {
+        "steps": steps,
+        "validations": result.validations,
+        "digest": result.digest,
+        "steps_done": result.steps_done,
+        "shared": dict(result.memory),
+        "proportional": memory.stop() if memory else None,
+        "tokens_per_step": recipe.tokens_per_step,
+        "parameters": recipe.arch.num_parameters,
+        "flops_per_token": recipe.arch.flops_per_token,
+    }
 
 
 if __name__ == "__main__":
     sys.executable = os.environ.get("EMULATED_PYTHON", sys.executable)  # starts workers where it is emulated
-    main(json.load(sys.stdin))
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)

@@ -1,6 +1,6 @@
 """Places that must not change a bit of a training run: other compilers, a library that flushes, another NumPy, another processor.
 
-Each of them is a command that starts Python and variables for it; ``places`` makes those that this machine can have.
+Each of them is a command that starts Python and variables for it. What this machine cannot have is left out, with a word.
 """
 
 from __future__ import annotations
@@ -10,19 +10,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.common import REPO
 from benchmarks.lm_sides import say
 
-__all__ = ["ARM", "Place", "arm_place", "places"]
+__all__ = ["ARM", "NUMPY", "Place", "arm_place", "compiled", "flushing", "other_numpy"]
 
 ARM = "aarch64 under qemu-user"
+ARM_ROOT = REPO / "build" / "arm"
+ARM_PYTHON = (3, 11)  # of its Debian
+NEEDED = ("numpy", "cloudpickle", "msgspec", "psutil")  # by a training run
 NUMPY = "1.26.4"  # the oldest that the package takes
-BUILDS = (("gcc", "-O1"), ("gcc", "-O3"), ("clang", "-O1"), ("clang", "-O3"))
-ONLY = "samebits.arithmetic samebits.kernels.lockstep"  # every module that touches a float of a weight
+FLOATS = ("samebits.arithmetic", "samebits.kernels.lockstep")  # every module that touches a float of a weight
+READING = ("samebits.kernels._shared", "samebits.kernels.text", "samebits.kernels.tokens.order")
 IS_FLUSHING = "import numpy; raise SystemExit(float(numpy.float32(1e-38) * numpy.float32(0.01)) != 0)"
 
 
@@ -32,16 +35,6 @@ class Place:
 
     python: tuple[str, ...] = (sys.executable,)
     env: Mapping[str, str] = field(default_factory=dict)
-
-
-def places(folder: Path) -> Iterator[tuple[str, Place]]:
-    """Yield the places of this machine by name; what has to be compiled or fetched goes to a folder."""
-    for compiler, level in BUILDS:
-        if _has(compiler):
-            yield f"{compiler} {level}", _compiled(compiler, level, folder / f"{compiler}{level}")
-    if _has("gcc"):
-        yield "a library that flushes", _flushing(folder)
-    yield f"NumPy {NUMPY}", _other_numpy(folder / "numpy")
 
 
 def _has(*programs: str) -> bool:
@@ -55,24 +48,36 @@ def _path(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join((str(folder), str(REPO)))}
 
 
-def _compiled(compiler: str, level: str, folder: Path) -> Place:
-    """Copy the package and compile its floating-point modules anew."""
+def compiled(compiler: str, level: str, folder: Path) -> Place | None:
+    """Copy the package to a folder and compile its floating-point modules anew."""
+    if not _has(compiler):
+        return None
     say(f"compiling with {compiler} {level}")
-    shutil.copytree(REPO / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        if (REPO / name).exists():
-            shutil.copy(REPO / name, folder)
-    for prefix in ONLY.split():
+    _copy_package(folder, without=("__pycache__", "*.egg-info"))
+    for prefix in FLOATS:
         for module in (folder / "src" / prefix.replace(".", "/")).rglob("*.so"):
             module.unlink()
-    env = {**os.environ, "CC": compiler, "SAMEBITS_OPTIMIZE": level, "SAMEBITS_ONLY": ONLY, "CFLAGS": ""}
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-    subprocess.run(command, cwd=folder, env=env, check=True, stdout=sys.stderr)
+    _build(folder, FLOATS, {"CC": compiler, "SAMEBITS_OPTIMIZE": level, "CFLAGS": ""})
     return Place(env=_path(folder / "src"))
 
 
-def _flushing(folder: Path) -> Place:
+def _copy_package(folder: Path, *, without: tuple[str, ...]) -> None:
+    shutil.copytree(REPO / "src", folder / "src", ignore=shutil.ignore_patterns(*without))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        if (REPO / name).exists():
+            shutil.copy(REPO / name, folder)
+
+
+def _build(folder: Path, modules: tuple[str, ...], env: Mapping[str, str]) -> None:
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    variables = {**os.environ, "SAMEBITS_ONLY": " ".join(modules), **env}
+    subprocess.run(command, cwd=folder, env=variables, check=True, stdout=sys.stderr)
+
+
+def flushing(folder: Path) -> Place | None:
     """Link an empty library with -ffast-math: loading it makes the thread flush small numbers, and it is loaded first."""
+    if not _has("gcc"):
+        return None
     source, library = folder / "fast.c", folder / "fast.so"
     source.write_text("int nothing_else;\n", encoding="ascii")
     subprocess.run(["gcc", "-shared", "-fPIC", "-ffast-math", str(source), "-o", str(library)], check=True)
@@ -85,7 +90,8 @@ def _flushing(folder: Path) -> Place:
     return place
 
 
-def _other_numpy(folder: Path) -> Place:
+def other_numpy(folder: Path) -> Place:
+    """Install the oldest NumPy into a folder."""
     say(f"installing NumPy {NUMPY}")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
     subprocess.run([*command, f"numpy=={NUMPY}"], check=True, stdout=sys.stderr)
@@ -93,23 +99,53 @@ def _other_numpy(folder: Path) -> Place:
 
 
 def arm_place() -> Place | None:
-    """Return the emulated ARM machine that ``make anywhere`` makes, built again where its package is not this one."""
+    """Return an emulated ARM machine: the Debian of ``make anywhere``, and what a training run needs cross-compiled for it."""
     if not _has("qemu-aarch64-static", "aarch64-linux-gnu-gcc", "mmdebstrap"):
         return None
-    arm, stamp, digest = REPO / "build" / "arm", REPO / "build" / "arm" / "site.sha256", _digest_of_sources()
+    if sys.version_info[:2] != ARM_PYTHON:
+        say(f"left out: modules for the emulated machine need Python {ARM_PYTHON[0]}.{ARM_PYTHON[1]} here")
+        return None
+    subprocess.run(["release/arm_root.sh", "build/arm"], cwd=REPO, check=True, stdout=sys.stderr)
+    if not (ARM_ROOT / "site").exists():
+        _arm_packages(ARM_ROOT / "site")
+    folder, digest = ARM_ROOT / "floats", _digest_of_sources()
+    stamp = folder / "sources.sha256"
     if not stamp.exists() or stamp.read_text(encoding="ascii") != digest:
-        say("cross-compiling the package for aarch64")
-        shutil.rmtree(arm / "out", ignore_errors=True)
-        (arm / "out").mkdir(parents=True)
-        _run([sys.executable, "setup.py", "-q", "sdist", "--dist-dir", str(arm / "out")])
-        (source,) = (arm / "out").glob("*.tar.gz")
-        _run(["release/arm_wheel.sh", str(source), str(arm / "out")])
+        say("cross-compiling for aarch64 what a training run needs")
+        shutil.rmtree(folder, ignore_errors=True)
+        _copy_package(folder, without=("__pycache__", "*.egg-info", "*.so"))
+        _build(folder, FLOATS + READING, _arm_compiler())
         stamp.write_text(digest, encoding="ascii")
-    return Place((str(REPO / "release" / "arm_python.sh"),), {"ARM_PATH": str(REPO)})
+    path = os.pathsep.join((str(folder / "src"), str(REPO)))
+    return Place((str(REPO / "release" / "arm_python.sh"),), {"ARM_PATH": path})
 
 
-def _run(command: list[str]) -> None:
-    subprocess.run(command, cwd=REPO, check=True, stdout=sys.stderr)
+def _arm_compiler() -> dict[str, str]:
+    headers = ARM_ROOT / "root" / "usr" / "include"
+    return {
+        "CC": "aarch64-linux-gnu-gcc",
+        "LDSHARED": "aarch64-linux-gnu-gcc -shared",
+        "CFLAGS": f"-I{headers}/python3.11 -I{headers}",
+        "_PYTHON_HOST_PLATFORM": "linux-aarch64",
+        "SETUPTOOLS_EXT_SUFFIX": ".cpython-311-aarch64-linux-gnu.so",
+    }
+
+
+def _arm_packages(folder: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--target",
+        str(folder),
+        "--only-binary=:all:",
+    ]
+    command += ["--python-version", "3.11", "--implementation", "cp"]
+    for platform in ("manylinux_2_28_aarch64", "manylinux2014_aarch64", "any"):
+        command += ["--platform", platform]
+    subprocess.run([*command, *NEEDED], check=True, stdout=sys.stderr)
 
 
 def _digest_of_sources() -> str:

@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from benchmarks.common import BENCH, REPO
 
-__all__ = ["Peer", "ours", "say"]
+__all__ = ["Peer", "each_of_ours", "ours", "say"]
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -99,15 +99,28 @@ def ours(
         env: Variables: an instruction set (``SAMEBITS_ISA``), another build (``PYTHONPATH``).
         more: What else ``lm_lockstep_peer`` takes.
     """
-    request = {"data": str(data), "workers": workers, "settings": settings, **more}
+    (found,) = each_of_ours(data, workers, [settings], python=python, env=env, **more)
+    return found
+
+
+def each_of_ours(
+    data: Path,
+    workers: int,
+    runs: Iterable[Mapping[str, Any]],
+    *,
+    python: Sequence[str] = (sys.executable,),
+    env: Mapping[str, str] = NOTHING,
+    **more: Any,
+) -> list[dict[str, Any]]:
+    """Do the same for several settings, one run after the other in one process: an emulated Python takes long to start."""
+    requests = [{"data": str(data), "workers": workers, "settings": settings, **more} for settings in runs]
     done = subprocess.run(
         [*python, "-m", "benchmarks.lm_lockstep_peer"],
-        input=json.dumps(request),
+        input="".join(json.dumps(request) + "\n" for request in requests),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         cwd=REPO,
         env={**os.environ, "PYTHONPATH": str(REPO), **env},
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return [json.loads(line) for line in done.stdout.splitlines()]

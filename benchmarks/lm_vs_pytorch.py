@@ -36,6 +36,7 @@ from typing import Any
 
 from benchmarks.common import BENCH, RECORDS, arguments, finish, shared_data, show_table, today
 from benchmarks.lm_sides import Peer, ours, say
+from samebits.lm.config import PRESETS
 
 NAME = "lm_vs_pytorch"
 TWO_RUNS = "two of lockstep 1"
@@ -201,11 +202,12 @@ def _speed_figures(
 
 
 def measure_curves(data: Path, horizon: int, turn: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return ratios and details of the part ``curves``; sides take turns of ``turn`` steps."""
+    """Return ratios and details of the part ``curves``; sides take turns: ``turn`` steps of theirs, the same share of ours."""
     peers = {name: Peer("eager", [*flags, "--horizon", str(horizon)], data) for name, flags in PLAIN.items()}
     curves: dict[str, list[tuple[int, float, float]]] = {name: [START] for name in (*PLAIN, "preset")}
     spent = dict.fromkeys(PLAIN, 0.0)
-    preset = {"steps": horizon, "validate_every": VALIDATE_EVERY, "tensorboard": False}
+    steps = PRESETS["shakespeare-char"]["steps"] if horizon == OLD_STEPS else horizon
+    preset = {"steps": steps, "validate_every": VALIDATE_EVERY, "tensorboard": False}
     times: list[float] = []
     digest = ""
     with tempfile.TemporaryDirectory(prefix="samebits-lm-") as folder:
@@ -216,7 +218,8 @@ def measure_curves(data: Path, horizon: int, turn: int) -> tuple[dict[str, float
                 while peer.step < stop:
                     spent[name] += peer.train(min(VALIDATE_EVERY, stop - peer.step))
                     curves[name].append((peer.step, spent[name], peer.ask("validate")))
-            run = ours(data, 2, preset, folder=folder, steps_now=stop - start)
+            now = steps * stop // horizon - steps * start // horizon
+            run = ours(data, 2, preset, folder=folder, steps_now=now)
             times += _step_times(run["steps"])
             digest = run["digest"]
             curves["preset"] = [

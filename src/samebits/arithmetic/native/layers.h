@@ -73,18 +73,28 @@ INLINE Size row_of_ngram(const Op* o, const Places* w, Size index, Size position
     return all <= o->table ? (Size)number : hash % 2147483647 % o->table;
 }
 
-/* out = other + rows of the table by the last tokens. */
+/* out = other + rows of the table by the last tokens; where there is none, -0, which changes no number it is added to. */
 static void ngram_forward(const Op* o, const Places* w, Size p) {
+    static const float nothing[16] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f,
+                                      -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
     const Size rows = o->rows;
-    memcpy(o->out + p * rows * PANEL, o->other + p * rows * PANEL, (size_t)(rows * PANEL) * sizeof(float));
-    for (Size l = 0; l < PANEL; l++) {
-        Size index, position;
-        if (!token_at(w, p, l, &index, &position)) continue;
-        const Size row = row_of_ngram(o, w, index, position);
-        if (row < 0) continue;
-        float* out = o->out + p * rows * PANEL + l;
-        for (Size f = 0; f < rows; f++) out[f * PANEL] += o->weight[row * rows + f];
-    }
+    float lines[16][16] = {{0}}, square[16][16];
+    Size found[PANEL], index, position;
+    for (Size l = 0; l < PANEL; l++) found[l] = token_at(w, p, l, &index, &position) ? row_of_ngram(o, w, index, position) : -1;
+    for (Size l = 0; l < PANEL; l += 16)
+        for (Size f = 0; f < rows; f += 16) {
+            const Size wide = rows - f < 16 ? rows - f : 16;
+            for (Size i = 0; i < 16; i++) {
+                const Size row = found[l + i];
+                memcpy(lines[i], row < 0 ? nothing : o->weight + row * rows + f, (size_t)wide * sizeof(float));
+            }
+            transpose16(lines[0], 16, square[0], 16);
+            for (Size j = 0; j < wide; j++)
+                for (Size i = 0; i < 16; i += VL) {
+                    const Size at = (p * rows + f + j) * PANEL + l + i;
+                    vstore(o->out + at, vadd(vload(o->other + at), vload(square[j] + i)));
+                }
+        }
 }
 
 static void ngram_backward(const Op* o, const Places* w, Size first, Size panels, const float* turned) {

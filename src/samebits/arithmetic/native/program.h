@@ -87,11 +87,17 @@ static void product_backward(const Op* o, const Range* r) {
     }
 }
 
+/* The gradient of an embedding, turned; several tables whose rows are added have the same one, and the last of them begins. */
+static void turn_once(const Op* o, const Range* r) {
+    if (o[1].kind == NGRAM && o[1].out_grad == o->out_grad && o[1].out_whole == o->out_whole) return;
+    turn(OUT_GRAD(o, r->first), o->rows, r->last - r->first, r->shard->work);
+}
+
 static void op_backward(const Op* o, const Range* r) {
     const Size window = r->places.panels;
     switch (o->kind) {
         case EMBED:
-            turn(OUT_GRAD(o, r->first), o->rows, r->last - r->first, r->shard->work);
+            turn_once(o, r);
             embed_backward(o, &r->places, r->first, r->last - r->first, r->shard->work);
             break;
         case NORM:
@@ -114,7 +120,7 @@ static void op_backward(const Op* o, const Range* r) {
             for (Size p = r->first; p < r->last; p++) drop_backward(o, r->shard->key, p, OUT_GRAD(o, p), X_GRAD(o, o->rows, p));
             break;
         case NGRAM: /* the gradient of `other` is that of the sum, as it is */
-            turn(OUT_GRAD(o, r->first), o->rows, r->last - r->first, r->shard->work);
+            turn_once(o, r);
             ngram_backward(o, &r->places, r->first, r->last - r->first, r->shard->work);
     }
 }

@@ -163,6 +163,14 @@ INLINE void transpose_edge(const float* in, Size in_step, Size rows, Size cols, 
     transpose16(lines[0], 16, out, 16);
 }
 
+/* `num` lines of r floats, `step` apart, become neighbours. The first `quick` go by whole vectors, which read and write beyond the
+   end of their line; what is too much is written over by the lines that follow. */
+INLINE void copy_lines(float* out, Size r, const float* from, Size step, Size num, Size quick) {
+    for (Size k = 0; k < quick; k++)
+        for (Size i = 0; i < r; i += VL) vstore(out + k * r + i, vload(from + k * step + i));
+    for (Size k = quick; k < num; k++) memcpy(out + k * r, from + k * step, (size_t)r * sizeof(float));
+}
+
 /* Rows of a matrix with those of each block next to each other: [block][k][row]. Element (row, k) of `w` is at
    row * step + k, or at k * step + row if `turned`. */
 static void pack(float* out, const float* w, Size step, Size rows, Size num_k, int turned) {
@@ -170,9 +178,9 @@ static void pack(float* out, const float* w, Size step, Size rows, Size num_k, i
     float square[16][16];
     for (Size q = 0; q < blocks; q++) {
         const Size m0 = rows * q / blocks, m1 = rows * (q + 1) / blocks, r = m1 - m0;
+        const Size quick = num_k > 16 ? num_k - 16 : 0; /* a vector ends at most 15 floats behind its line, before the last one does */
         if (turned)
-            for (Size k = 0; k < num_k; k++)
-                for (Size i = 0; i < r; i++) out[k * r + i] = w[k * step + m0 + i];
+            copy_lines(out, r, w + m0, step, num_k, quick);
         else
             for (Size k = 0; k < num_k; k += 16) {
                 const float* from = w + m0 * step + k;
@@ -181,8 +189,7 @@ static void pack(float* out, const float* w, Size step, Size rows, Size num_k, i
                     transpose16(from, step, square[0], 16);
                 else
                     transpose_edge(from, step, r, width, square[0]);
-                for (Size j = 0; j < width; j++)
-                    for (Size i = 0; i < r; i++) out[(k + j) * r + i] = square[j][i];
+                copy_lines(out + k * r, r, square[0], 16, width, quick < k ? 0 : quick - k < width ? quick - k : width);
             }
         out += r * num_k;
     }

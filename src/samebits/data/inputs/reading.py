@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from samebits.core.engine import Engine
 from samebits.data.background import Beside
+
+if TYPE_CHECKING:
+    from samebits.core.engine import Engine
 
 __all__ = ["FindEngine", "engine_for", "num_reading_threads", "read_each", "reading_by", "reading_threads"]
 

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from samebits.core.digest import digest_of
-from samebits.data.compressed.decoders import BrokenStream, decompressed
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
 from samebits.data.inputs.formats import format_of
-from samebits.data.readers.rows import iter_rows
 from samebits.errors import InputError
 
 __all__ = ["open_text", "read_text", "text_digest"]
@@ -58,6 +56,8 @@ def read_text(corpus: Corpus, kind: str, column: str = "text") -> str:
 def _plain(source: Source, kind: str) -> str:
     with source.open() as file:
         if source.compression:
+            from samebits.data.compressed.decoders import BrokenStream, decompressed
+
             try:
                 data = b"".join(decompressed(file, source.compression))
             except BrokenStream as error:
@@ -76,6 +76,8 @@ def _plain(source: Source, kind: str) -> str:
 
 
 def _rows(source: Source, column: str) -> Iterator[str]:
+    from samebits.data.readers.rows import iter_rows
+
     corpus = Corpus((source,))
     num_lines = 0
     for shard in corpus.shards():

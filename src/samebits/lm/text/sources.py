@@ -2,7 +2,7 @@
 
 A ``TokenSource`` is small and picklable: it says where the tokens are, and every worker opens them by itself. Stores and
 .bin files are memory-mapped; text is read and encoded in each worker, which is right for megabytes. For gigabytes build a
-store first.
+store first. What only stores or tables need is imported where it is used: every worker starts with this module.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.digest import digest_of, digest_of_file
-from samebits.data.artifact import open_artifact
-from samebits.data.token_store import TokenStore
 from samebits.errors import InputError
 from samebits.lm.text.plain_text import open_text, read_text, text_digest
 from samebits.lm.text.token_text import open_token_text
 from samebits.lm.text.vocab import Vocabulary, learn_chars
+
+if TYPE_CHECKING:
+    from samebits.data.token_store import TokenStore
 
 __all__ = ["TokenSource", "Tokens", "open_source"]
 
@@ -176,6 +177,8 @@ def _open_bin(paths: tuple[Path, Path | None], val_ratio: float, vocab_size: int
 
 
 def _open_store(folder: Path, val_ratio: float) -> TokenSource:
+    from samebits.data.artifact import open_artifact
+
     artifact = open_artifact(folder, job="tokens", check="sizes")
     about = artifact.json("store.json")
     tokens = sum(split["tokens"] for split in about["splits"].values())
@@ -207,6 +210,9 @@ def _check_ids(ids: NDArray[Any], size: int, folder: Path) -> None:
 
 
 def _load_store(folder: str, val_ratio: float) -> Tokens:
+    from samebits.data.artifact import open_artifact
+    from samebits.data.token_store import TokenStore
+
     train = _stream(TokenStore.open(folder, "train"))
     if "val" not in open_artifact(folder, job="tokens", check="sizes").json("store.json")["splits"]:
         return _cut(train, val_ratio)

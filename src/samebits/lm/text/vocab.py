@@ -106,7 +106,9 @@ def learn_chars(text: str) -> Vocabulary:
     >>> learn_chars("banana").chars
     'abn'
     """
-    codes = np.unique(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32))
+    seen = np.zeros(MOST_CODE, np.bool_)
+    seen[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)] = True
+    codes = np.flatnonzero(seen)
     return Vocabulary("char", len(codes), "".join(map(chr, codes.tolist())))
 
 

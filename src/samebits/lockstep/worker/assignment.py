@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from samebits.lockstep.exchange.memory import Sizes
-from samebits.lockstep.parent.checkpoints import Checkpoint
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import Layout
 from samebits.lockstep.problem.objective import Objective
 from samebits.lockstep.problem.schedule import ScheduleState
+
+if TYPE_CHECKING:
+    from samebits.lockstep.parent.checkpoints import Checkpoint
 
 __all__ = ["GO_ON", "SAVE", "STOP", "Order", "Wiring"]
 

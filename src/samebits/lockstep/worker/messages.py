@@ -6,10 +6,13 @@ Between ranks each worker has a parent of its own and tells it everything but ``
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from samebits.errors import SamebitsError
-from samebits.lockstep.parent.checkpoints import Checkpoint
 from samebits.lockstep.problem.schedule import ScheduleState
+
+if TYPE_CHECKING:
+    from samebits.lockstep.parent.checkpoints import Checkpoint
 
 __all__ = [
     "Began",
