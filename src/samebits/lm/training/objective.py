@@ -1,7 +1,7 @@
 """The language model as something lockstep can train: tensors, gradient of a shard, validation.
 
 Everything is computed by samebits' own arithmetic, with the same bits on every CPU. ``--arithmetic torch`` takes gradients from
-torch instead (imported in ``bind``, by workers alone); validation stays the same.
+torch instead; validation stays the same. Whatever computes is imported in ``bind``, by workers alone: the parent starts them sooner.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from samebits.arithmetic import VERSION
 from samebits.arithmetic.functions import normal
-from samebits.arithmetic.selftest import check_machine
 from samebits.lm.model.arch import Architecture
-from samebits.lm.model.definition import record
 from samebits.lm.run_settings import RunSettings
 from samebits.lm.text.sources import TokenSource
 from samebits.lm.training.batches import VAL_ROWS, Batches
@@ -96,6 +94,9 @@ class LmObjective:
 
     def bind(self, params: Mapping[str, Floats]) -> None:
         """Check that this machine computes like all others, open the tokens, make the buffers."""
+        from samebits.arithmetic.selftest import check_machine
+        from samebits.lm.model.definition import record
+
         check_machine()
         recipe = self.recipe
         self._params = params

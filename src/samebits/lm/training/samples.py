@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.lm.model.arch import Architecture
-from samebits.lm.model.generate import generate
-from samebits.lm.text.sampling import Draw
 from samebits.lm.text.vocab import Vocabulary
 
 __all__ = ["Samples", "sample_text"]
@@ -30,6 +28,9 @@ def sample_text(
     seed: int,
 ) -> str:
     """Return a prompt and what a model makes of it, at temperature 0.8."""
+    from samebits.lm.model.generate import generate
+    from samebits.lm.text.sampling import Draw
+
     start = vocabulary.encode(prompt, name="--prompt").tolist() if prompt else []
     made = generate(arch, params, start, tokens=tokens, draw=Draw(temperature=0.8, seed=seed))
     return vocabulary.decode([*start, *made]) + "\n"
