@@ -22,6 +22,7 @@ SIZES: dict[str, Any] = {
     "batch": 14,
     "shards": 7,
     "steps": 20,
+    "cooldown": 0.5,
 }
 LOGS: dict[str, Any] = {"validate_every": 10, "sample_tokens": 20, "tensorboard": False}
 COLUMNS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ __all__ = ["PRESETS", "LmConfig"]
 
 # shakespeare-char is the size people compare on; tiny is for trying things out; small is an evening on a laptop.
 PRESETS: dict[str, dict[str, int]] = {
-    "shakespeare-char": {"layers": 4, "heads": 4, "width": 128, "block": 64, "batch": 32, "steps": 1000},
+    "shakespeare-char": {"layers": 4, "heads": 4, "width": 128, "block": 128, "batch": 16, "steps": 1250},
     "tiny": {"layers": 2, "heads": 2, "width": 64, "block": 32, "batch": 16, "steps": 200},
     "small": {"layers": 6, "heads": 6, "width": 192, "block": 128, "batch": 32, "steps": 3000},
 }
@@ -101,7 +101,7 @@ class LmConfig:
         "auto", help="auto: trapezoid for the modern block, cosine for the classic one"
     )
     warmup: int | None = option(None, help="steps of warm-up", metavar="N")
-    cooldown: float = option(0.5, help="share of the steps in which trapezoid falls to 0")
+    cooldown: float = option(0.8, help="share of the steps in which trapezoid falls to 0")
     validate_every: int | None = option(None, help="steps between validations; 0: at the end", metavar="N")
     plateau: int = option(
         0, help="halve the learning rate after this many validations without improvement; 0: never"

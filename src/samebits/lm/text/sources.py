@@ -29,6 +29,7 @@ __all__ = ["TokenSource", "Tokens", "open_source"]
 
 BIN_DTYPE = np.dtype("<u2")  # what nanoGPT writes
 SCAN = 1 << 24  # ids looked at in one go
+PIECE = 1 << 18  # characters encoded in one go: what they need in passing stays with a worker's process for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ class TokenSource:
         """Open the tokens."""
         if self.kind == "text":
             text = read_text(self.place, self.vocabulary.kind, self.column)
-            return _cut(_smallest(self.vocabulary.encode(text), self.vocabulary.size), self.val_ratio)
+            pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+            ids = [_smallest(self.vocabulary.encode(piece), self.vocabulary.size) for piece in pieces]
+            return _cut(np.concatenate(ids), self.val_ratio)
         if self.kind == "bin":
             train, val = (_map_bin(path) if path else None for path in self.place)
             assert train is not None

@@ -55,9 +55,10 @@ class Vocabulary:
                 "this model was trained on ids and has no characters", hint="give it the ids of its tokenizer"
             )
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        table = np.full(MOST_CODE, -1, np.int32)
-        table[[ord(char) for char in self.chars]] = np.arange(self.size)
-        ids = table[codes].astype(np.int64)
+        known = [ord(char) for char in self.chars]
+        table = np.full(max(known) + 2, -1, np.int64)  # the last place is that of all higher characters
+        table[known] = np.arange(self.size)
+        ids = table[np.minimum(codes, len(table) - 1)]
         bad = np.flatnonzero(ids < 0)
         if not len(bad):
             return ids
