@@ -134,7 +134,7 @@ def test_validation_takes_every_window_of_the_last_part_once() -> None:
 def test_a_text_that_fills_no_window_is_refused_with_its_length(tmp_path: Path) -> None:
     path = tmp_path / "short.txt"
     path.write_text("ab" * 20)
-    with pytest.raises(InputError, match="the training part has 36 tokens and a window needs 65"):
+    with pytest.raises(InputError, match="the training part has 36 tokens and a window needs 129"):
         JOB.plan(LmConfig(inputs=(str(path),)))
     with pytest.raises(InputError, match="the validation part has 4 tokens and a window needs 9"):
         JOB.plan(LmConfig(inputs=(str(path),), block=8))
@@ -187,12 +187,12 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
         4,
         4,
         128,
-        64,
-        32,
-        1000,
+        128,
+        16,
+        1200,
     )
     assert arch.num_parameters == 803_072 + (65**2 + 2 * 8192) * 128  # and rows by 2, 3 and 4 tokens
-    assert resolve(LmConfig(kind="classic"), 65).arch.num_parameters == 804_096
+    assert resolve(LmConfig(kind="classic"), 65).arch.num_parameters == 812_288
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_the_preset_is_the_size_people_compare_on() -> None:
     [
         ({"batch": 30}, "--batch 30 cannot be split into --shards 4 equal parts"),
         ({"width": 100, "heads": 8}, "a width of 100 cannot be split into 8 heads"),
-        ({"sample_every": 70}, "--sample-every 70 is not a multiple of --validate-every 100"),
+        ({"sample_every": 70}, "--sample-every 70 is not a multiple of --validate-every 120"),
         ({"positions": "learned", "qk_norm": "on"}, "--qk-norm needs --positions rope"),
     ],
 )

@@ -13,7 +13,7 @@ __all__ = ["PRESETS", "LmConfig"]
 
 # shakespeare-char is the size people compare on; tiny is for trying things out; small is an evening on a laptop.
 PRESETS: dict[str, dict[str, int]] = {
-    "shakespeare-char": {"layers": 4, "heads": 4, "width": 128, "block": 128, "batch": 16, "steps": 1250},
+    "shakespeare-char": {"layers": 4, "heads": 4, "width": 128, "block": 128, "batch": 16, "steps": 1200},
     "tiny": {"layers": 2, "heads": 2, "width": 64, "block": 32, "batch": 16, "steps": 200},
     "small": {"layers": 6, "heads": 6, "width": 192, "block": 128, "batch": 32, "steps": 3000},
 }
