@@ -95,7 +95,12 @@ def other_numpy(folder: Path) -> Place:
     say(f"installing NumPy {NUMPY}")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
     subprocess.run([*command, f"numpy=={NUMPY}"], check=True, stdout=sys.stderr)
-    return Place(env=_path(folder))
+    place = Place(env=_path(folder))
+    look = [*place.python, "-c", "import numpy; print(numpy.__version__)"]
+    found = subprocess.run(look, env={**os.environ, **place.env}, capture_output=True, text=True, check=True)
+    if found.stdout.strip() != NUMPY:
+        sys.exit(f"NumPy {found.stdout.strip()} was loaded instead of {NUMPY}, so its row would show nothing")
+    return place
 
 
 def arm_place() -> Place | None:
