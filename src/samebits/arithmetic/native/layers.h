@@ -85,9 +85,8 @@ static void ngram_forward(const Op* o, const Places* w, Size p) {
         for (Size f = 0; f < rows; f += 16) {
             const Size wide = rows - f < 16 ? rows - f : 16;
             for (Size i = 0; i < 16; i++) {
-                const float* from = found[l + i] < 0 ? nothing : o->weight + found[l + i] * rows + f;
-                if (wide == 16) memcpy(lines[i], from, sizeof lines[i]);
-                else memcpy(lines[i], from, (size_t)wide * sizeof(float));
+                const Size row = found[l + i];
+                memcpy(lines[i], row < 0 ? nothing : o->weight + row * rows + f, (size_t)wide * sizeof(float));
             }
             transpose16(lines[0], 16, square[0], 16);
             for (Size j = 0; j < wide; j++)

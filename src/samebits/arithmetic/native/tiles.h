@@ -178,7 +178,7 @@ static void pack(float* out, const float* w, Size step, Size rows, Size num_k, i
     float square[16][16];
     for (Size q = 0; q < blocks; q++) {
         const Size m0 = rows * q / blocks, m1 = rows * (q + 1) / blocks, r = m1 - m0;
-        const Size most = (14 + r) / r, quick = num_k > most ? num_k - most : 0; /* a vector ends at most 15 floats behind its line */
+        const Size quick = num_k > 16 ? num_k - 16 : 0; /* a vector ends at most 15 floats behind its line, before the last one does */
         if (turned)
             copy_lines(out, r, w + m0, step, num_k, quick);
         else
