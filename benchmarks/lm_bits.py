@@ -141,14 +141,15 @@ def main() -> None:
         sys.exit(f"--only is {options.only!r}; use one of {', '.join(PARTS)}")
     names = list(columns())
     grid = Grid([names[0], names[-1]], 6) if options.quick else Grid(names, STEPS)
-    parts = {} if options.quick else _kept()
+    made: dict[str, Any] = {}
     for part in (options.only,) if options.only else (("workers",) if options.quick else tuple(PARTS)):
         places: dict[str, Digests] = {}
         for place, found in PARTS[part](grid):
             places[place] = found
             say(f"{part}: {place}")
         if places:
-            parts[part] = {"places": places, "measured": today()}
+            made[part] = {"places": places, "measured": today()}
+    parts = made if options.quick else {**_kept(), **made}
     equal, counts = _compare(parts, grid.runs)
     missing = [part for part in PARTS if part not in parts]
     if missing:
@@ -159,7 +160,7 @@ def main() -> None:
 
 
 def _compare(parts: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """Print each column with its digest; return whether each has one, and how many places and runs there are.
+    """Print each column with its digest; return whether each has one, and how many places and digests there are.
 
     The part ``aarch64`` has fewer steps, so its places are compared with one another.
     """
@@ -174,7 +175,7 @@ def _compare(parts: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[bool, 
         same = all(len(several) < 2 for several in digests)
         rows.append((name, "equal" if same else "DIFFERENT", min(digests[0] or digests[1])[:16]))
     show_table(("column", f"{len(whole)} + {len(short)} places", "sha256"), rows)
-    counts = {"places": len(whole) + len(short), "runs": (len(whole) + len(short)) * len(names)}
+    counts = {"places": len(whole) + len(short), "digests": (len(whole) + len(short)) * len(names)}
     return not different, {**counts, "different": different}
 
 

@@ -50,6 +50,8 @@ def _side(row: dict[str, Any], side: str) -> str:
     value, unit = value_of(row["record"], row[side]), row.get("unit", "s")
     if unit == "%":
         return f"{100 * value:.1f} %"
+    if unit == "count":
+        return f"{value:,}"
     return duration(value) if unit == "s" else rate(value, unit)
 
 
