@@ -42,7 +42,7 @@ def _value(source: str) -> float:
     """Return the value of a ``record path``, in millions for one that ends in " in MB"."""
     place = source.removesuffix(" in MB")
     value = value_of(*place.split(" ", 1))
-    return value if place == source else value / 1e6
+    return float(value) if place == source else float(value) / 1e6
 
 
 def sentences() -> Iterator[Sentence]:

@@ -13,6 +13,7 @@ from samebits.core.engine import Engine
 from samebits.core.observing import clock
 from samebits.core.plan import Plan, ShardTable
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.inputs.cache import cache_folder
 from samebits.data.journal import kept_folder
 from samebits.data.readers.missing_columns import column_flags, missing_columns_named
 from samebits.errors import ConfigError, Interrupted, MissingExtra
@@ -156,8 +157,6 @@ def _objective(config: LmConfig, source: TokenSource, recipe: RunSettings, folde
 
 def _compiled_code(config: LmConfig) -> str:
     """Return the folder where torch keeps what it compiles for these settings."""
-    from samebits.data.inputs.fetch import cache_folder  # brings the network libraries
-
     return str(cache_folder() / "compiled" / config_digest(config)[:32])
 
 
