@@ -29,7 +29,9 @@ __all__ = ["TokenSource", "Tokens", "open_source"]
 
 BIN_DTYPE = np.dtype("<u2")  # what nanoGPT writes
 SCAN = 1 << 24  # ids looked at in one go
-PIECE = 1 << 18  # characters encoded in one go: what they need in passing stays with a worker's process for good
+PIECE = (
+    1 << 18
+)  # characters encoded in one go: what they need in passing stays with a worker's process for good
 
 
 @dataclass(frozen=True, slots=True)
