@@ -76,7 +76,7 @@ def byte_level_variants(base: dict[str, Any]) -> Iterator[Family]:
         yield family(f"bytes, none x {pre_tokenizer}", encoder, pre_tokenizer=step)
         model = {**base["model"], "ignore_merges": True}
         yield family(
-            f"bytes, none x {pre_tokenizer}, ignore_merges", "gigatoken", pre_tokenizer=step, model=model
+            f"bytes, none x {pre_tokenizer}, ignore_merges", encoder, pre_tokenizer=step, model=model
         )
     for name, normalizer in NORMALIZERS.items():
         for pre_tokenizer in fastokens_encoder.ALLOWED_PRE_TOKENIZERS:

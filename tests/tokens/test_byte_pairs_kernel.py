@@ -13,16 +13,18 @@ from samebits.core.seeds import rng_for
 from samebits.kernels.tokens.pair_memory import PairMemory
 from samebits.kernels.tokens.pair_merges import PairMerges
 from samebits.tokens.character_classes import character_classes
-from samebits.tokens.encoders.byte_pairs_encoder import BytePairsEncoder
+from samebits.tokens.encoders.allow_list import PRE_TOKENIZERS
+from samebits.tokens.encoders.byte_pairs_encoder import ALLOWED_PRE_TOKENIZERS, BytePairsEncoder
 from samebits.tokens.encoders.interface import Ids, column_of
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 
 ALPHABET = "abtdmslreveLLVE''' \n\t.,!?0123456789_\u00df\u00e9\u65e5\u0663\u00a0"
 
 
-@pytest.fixture(scope="module")
-def document(tokenizer_file: Path) -> bytes:
-    return tokenizer_file.read_bytes()
+@pytest.fixture(scope="module", params=ALLOWED_PRE_TOKENIZERS)
+def document(request: pytest.FixtureRequest, tokenizer_file: Path) -> bytes:
+    file = json.loads(tokenizer_file.read_bytes())
+    return json.dumps({**file, "pre_tokenizer": PRE_TOKENIZERS[request.param]}).encode()
 
 
 def assert_same(ours: Ids, theirs: Ids) -> None:
@@ -36,13 +38,17 @@ def test_texts_of_every_length_around_a_window(document: bytes, foreign: bool) -
     rng = rng_for(3, "tokens", "windows")
     letters = list(ALPHABET if foreign else "".join(c for c in ALPHABET if c.isascii()))
     texts = ["".join(rng.choice(letters, int(size))) for size in rng.integers(0, 300, 3000)]
+    texts += ["".join(rng.choice(list(" \n\r\t.'sx1"), int(size))) for size in rng.integers(0, 200, 3000)]
     column = column_of(texts)
     assert_same(
         BytePairsEncoder(document).encode_texts(column), ReferenceEncoder(document).encode_texts(column)
     )
 
 
-@pytest.mark.parametrize("end", ["", "'", "'l", "'ll", " ", "  x", "\n", "é", "\u3000"])
+@pytest.mark.parametrize(
+    "end",
+    ["", "'", "'l", "'ll", "'Re", "'\u017fx", " ", "  x", "\n", "\n\t \r", ".\n\n x", "12345", "é", "\u3000"],
+)
 def test_what_stands_at_the_end_of_a_window_and_of_a_text(document: bytes, end: str) -> None:
     column = column_of(["x" * (before - 1) + " " + end for before in range(1, 70)])
     assert_same(
@@ -117,11 +123,29 @@ def test_a_merge_without_an_id_is_refused(document: bytes) -> None:
         BytePairsEncoder(json.dumps(file).encode())
 
 
+def test_a_token_of_the_vocabulary_is_not_merged_where_the_file_says_so(document: bytes) -> None:
+    """Llama 3's files: a pre-token that is a token is that token, whatever its merges would make of it."""
+    file = json.loads(document)
+    names = ["zq", "the", "Ġquickly", "x" * 40, "\u4e2d"]  # the last one spells no bytes
+    vocab = file["model"]["vocab"]
+    vocab |= {name: 60000 + i for i, name in enumerate(names) if name not in vocab}
+    changed = json.dumps({**file, "model": {**file["model"], "ignore_merges": True}}).encode()
+    column = column_of(["zq the zqs quickly", "x" * 40, "x" * 41, "\u4e2d", " quickly", "the"])
+    ours = BytePairsEncoder(changed).encode_texts(column)
+    assert_same(ours, ReferenceEncoder(changed).encode_texts(column))
+    assert 60000 in ours[0]
+
+
 def test_wrong_arguments_are_refused() -> None:
     none = np.zeros(0, np.uint32)
     with pytest.raises(ValueError, match="0 bytes"):
         PairMerges(none, none, none, none)
-    memory = PairMemory(PairMerges(none, none, none, np.arange(256, dtype=np.uint32)))
+    merges = PairMerges(none, none, none, np.arange(256, dtype=np.uint32))
+    with pytest.raises(ValueError, match="2 digits"):
+        PairMemory(merges, 2)
+    memory = PairMemory(merges)
+    with pytest.raises(ValueError, match="pre-token 0 has 2000 bytes"):
+        memory.know(b"x" * 2000, np.array([0, 2000]), np.array([5], np.uint32))
     column = column_of(["abc"])
     with pytest.raises(ValueError, match="3 classes"):
         memory.encode(column.buffer, column.starts, column.stops, np.zeros(3, np.uint8))

@@ -14,7 +14,7 @@
 #endif
 
 typedef struct {
-    uint64_t letters, digits, white, spaces, quotes, foreign; /* foreign: not ASCII */
+    uint64_t letters, digits, white, spaces, line_ends, quotes, foreign; /* foreign: not ASCII */
 } samebits_kinds;
 
 #ifdef __SSE2__
@@ -25,13 +25,16 @@ static inline __m128i samebits_between(__m128i bytes, char first, char last) {
 }
 
 static inline samebits_kinds samebits_kinds_of(const uint8_t *text) {
-    samebits_kinds found = {0, 0, 0, 0, 0, 0};
+    samebits_kinds found = {0, 0, 0, 0, 0, 0, 0};
     for (int part = 0; part < 4; part++) {
         const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + 16 * part));
         const __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         const __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
         const __m128i white = _mm_or_si128(space, samebits_between(bytes, '\t', '\r'));
+        const __m128i line_ends =
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')));
         const int at = 16 * part;
+        found.line_ends |= (uint64_t)(uint32_t)_mm_movemask_epi8(line_ends) << at;
         found.letters |= (uint64_t)(uint32_t)_mm_movemask_epi8(samebits_between(small, 'a', 'z')) << at;
         found.digits |= (uint64_t)(uint32_t)_mm_movemask_epi8(samebits_between(bytes, '0', '9')) << at;
         found.white |= (uint64_t)(uint32_t)_mm_movemask_epi8(white) << at;
@@ -43,13 +46,14 @@ static inline samebits_kinds samebits_kinds_of(const uint8_t *text) {
 }
 #else
 static inline samebits_kinds samebits_kinds_of(const uint8_t *text) {
-    samebits_kinds found = {0, 0, 0, 0, 0, 0};
+    samebits_kinds found = {0, 0, 0, 0, 0, 0, 0};
     for (int i = 0; i < 64; i++) {
         const uint8_t c = text[i];
         found.letters |= (uint64_t)((uint8_t)((c | 0x20) - 'a') < 26) << i;
         found.digits |= (uint64_t)((uint8_t)(c - '0') < 10) << i;
         found.white |= (uint64_t)(c == ' ' || (uint8_t)(c - '\t') < 5) << i;
         found.spaces |= (uint64_t)(c == ' ') << i;
+        found.line_ends |= (uint64_t)(c == '\n' || c == '\r') << i;
         found.quotes |= (uint64_t)(c == '\'') << i;
         found.foreign |= (uint64_t)(c >> 7) << i;
     }
@@ -84,6 +88,44 @@ static inline uint64_t samebits_ascii_cuts(const uint8_t *text) {
         const int at = __builtin_ctzll(left);
         const int size = samebits_contraction(text + at);
         if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | ((UINT64_C(1) << (at + size)) & known);
+    }
+    return cuts;
+}
+
+/* The same for cut_later. White space at the end of what can be seen is left out: what becomes of it depends on how it goes on. */
+static inline uint64_t samebits_later_cuts(const uint8_t *text, int most_digits) {
+    const samebits_kinds kinds = samebits_kinds_of(text);
+    const uint64_t letters = kinds.letters, digits = kinds.digits;
+    const uint64_t others = ~(letters | digits | kinds.white | kinds.foreign);
+    const uint64_t seen = kinds.foreign ? (kinds.foreign & -kinds.foreign) - 1 : UINT64_MAX;
+    const uint64_t solid = seen & ~kinds.white;
+    if (!solid) return 1;
+    const uint64_t known = ((UINT64_C(2) << (63 - __builtin_clzll(solid))) - 1) & (seen >> 2);
+    /* signs after a space go with it; a single sign, and white space that ends no line, with the letters after it */
+    const uint64_t joined = (kinds.spaces << 1) & others;
+    const uint64_t lone = others & ~(others << 1) & ~joined & (letters >> 1);
+    const uint64_t before = lone | (kinds.white & ~kinds.line_ends & (letters >> 1));
+    uint64_t cuts = (letters & ~(letters << 1) & ~(before << 1)) | (others & ~(others << 1) & ~joined) | 1;
+    if (most_digits == 1) {
+        cuts |= digits;
+    } else {
+        for (uint64_t at = digits & ~(digits << 1); at; at = (at << 3) & digits & (digits << 1) & (digits << 2)) cuts |= at;
+    }
+    /* line ends right after signs belong to them: adding the first bit of a run carries through all of it */
+    const uint64_t eaten = kinds.line_ends & ~(kinds.line_ends + (kinds.line_ends & (others << 1)));
+    const uint64_t white = kinds.white & ~eaten, gaps = white & ~kinds.line_ends;
+    cuts |= (white & ~(white << 1)) | (gaps & ~(kinds.white >> 1));
+    for (uint64_t left = ((white & kinds.line_ends) << 1) & gaps; left; left &= left - 1) {
+        const int at = __builtin_ctzll(left);
+        const uint64_t after = ~(gaps >> at) << at; /* the first bit is where the gap that begins here ends */
+        if (after & -after & ~white) cuts |= UINT64_C(1) << at;
+    }
+    cuts &= known;
+    for (uint64_t left = cuts & kinds.quotes & (letters >> 1); left; left &= left - 1) {
+        const int at = __builtin_ctzll(left);
+        const uint8_t pair[3] = {'\'', (uint8_t)(text[at + 1] | 32), (uint8_t)(text[at + 2] | 32)};
+        const int size = samebits_contraction(pair);
+        if (size) cuts |= (UINT64_C(1) << (at + size)) & known;
     }
     return cuts;
 }

@@ -9,7 +9,8 @@ _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 
 class PairMemory:
     num_bytes: int
-    def __init__(self, merges: PairMerges) -> None: ...
+    def __init__(self, merges: PairMerges, most_digits: int = 0) -> None: ...
+    def know(self, keys: _Bytes, offsets: NDArray[np.int64], ids: NDArray[np.uint32]) -> None: ...
     def encode(
         self,
         buffer: _Bytes,

@@ -13,11 +13,12 @@ from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from samebits.kernels.tokens.chars import check_rows
-from samebits.kernels.tokens.cutting cimport cut
+from samebits.kernels.tokens.cutting cimport cut, cut_later
 from samebits.kernels.tokens.pair_merges cimport PairMerges
 
 cdef extern from "ascii_cuts.h" nogil:
     uint64_t samebits_ascii_cuts(const uint8_t* text)
+    uint64_t samebits_later_cuts(const uint8_t* text, int most_digits)
     int __builtin_ctzll(unsigned long long bits)
     void __builtin_prefetch(const void* place)
 
@@ -80,13 +81,17 @@ cdef class PairMemory:
     """
 
     cdef PairMerges merges
+    cdef int digits
     cdef Slot* slots
     cdef uint8_t* keys
     cdef uint32_t* ids
     cdef int64_t num_slots, num_used, num_keys, room_keys, num_ids, room_ids
 
-    def __cinit__(self, PairMerges merges not None):
-        self.merges = merges
+    def __cinit__(self, PairMerges merges not None, int most_digits=0):
+        """``most_digits`` of a pre-token are for ``cut_later``, 1 or 3; 0 stands for ``cut``."""
+        if most_digits not in (0, 1, 3):
+            raise ValueError(f"{most_digits} digits")
+        self.merges, self.digits = merges, most_digits
         self.num_slots = 1 << 15
         self.slots = <Slot*>calloc(self.num_slots, sizeof(Slot))
         if self.slots == NULL:
@@ -135,8 +140,10 @@ cdef class PairMemory:
             self.ids, self.room_ids = <uint32_t*>more, room
         return 0
 
-    cdef Slot* learn(self, const uint8_t* p, int64_t size, uint64_t first, uint64_t second) noexcept nogil:
-        """Make the entry of a pre-token; NULL when memory is short."""
+    cdef Slot* learn(
+        self, const uint8_t* p, int64_t size, uint64_t first, uint64_t second, int64_t id
+    ) noexcept nogil:
+        """Make the entry of a pre-token, which is merged if its ``id`` is -1; NULL when memory is short."""
         cdef int64_t at, num
         cdef Slot* slot
         if 2 * self.num_used >= self.num_slots and self.grow() != 0:
@@ -146,7 +153,10 @@ cdef class PairMemory:
         at = mixed(first, second, size) & <uint64_t>(self.num_slots - 1)
         while self.slots[at].size:
             at = (at + 1) & (self.num_slots - 1)
-        num = self.merges.merge(p, size, self.ids + self.num_ids)
+        if id >= 0:
+            num, self.ids[self.num_ids] = 1, <uint32_t>id
+        else:
+            num = self.merges.merge(p, size, self.ids + self.num_ids)
         if num < 0:
             return NULL
         slot = &self.slots[at]
@@ -163,8 +173,8 @@ cdef class PairMemory:
         self.num_used += 1
         return slot
 
-    cdef inline Slot* short_one(self, const uint8_t* p, const Key* key) noexcept nogil:
-        """The entry of a pre-token of up to 16 bytes."""
+    cdef inline Slot* short_one(self, const uint8_t* p, const Key* key, int64_t id) noexcept nogil:
+        """The entry of a pre-token of up to 16 bytes; ``id`` is for a new one, as for ``learn``."""
         cdef int64_t at = key.hash & <uint64_t>(self.num_slots - 1)
         cdef Slot* slot = &self.slots[at]
         while slot.size:
@@ -172,9 +182,9 @@ cdef class PairMemory:
                 return slot
             at = (at + 1) & (self.num_slots - 1)
             slot = &self.slots[at]
-        return self.learn(p, key.size, key.first, key.second)
+        return self.learn(p, key.size, key.first, key.second, id)
 
-    cdef Slot* long_one(self, const uint8_t* p, int64_t size) noexcept nogil:
+    cdef Slot* long_one(self, const uint8_t* p, int64_t size, int64_t id) noexcept nogil:
         """The entry of a longer pre-token; its hash stands in the place of the key."""
         cdef uint64_t first = 0, second = 0, piece
         cdef int64_t i = 0, at
@@ -192,14 +202,14 @@ cdef class PairMemory:
                     return slot
             at = (at + 1) & (self.num_slots - 1)
             slot = &self.slots[at]
-        return self.learn(p, size, first, second)
+        return self.learn(p, size, first, second, id)
 
     cdef inline int64_t emit(self, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil:
         """Write the ids of a pre-token (and up to two more, to be written over); returns how many, -1 when memory is short."""
         cdef Slot* slot
         if key.size > LONGEST:
             return self.merges.merge(text, key.size, out)
-        slot = self.short_one(text, key) if key.size <= IN_PLACE else self.long_one(text, key.size)
+        slot = self.short_one(text, key, -1) if key.size <= IN_PLACE else self.long_one(text, key.size, -1)
         if slot == NULL:
             return -1
         if slot.num_ids <= IDS_IN_PLACE and key.size <= IN_PLACE:
@@ -217,9 +227,15 @@ cdef class PairMemory:
         if i + WINDOW <= stop:
             memcpy(&eight, text + i, 8)
             if not eight & NOT_ASCII:
-                cuts = samebits_ascii_cuts(text + i) & ~<uint64_t>1
+                cuts = samebits_later_cuts(text + i, self.digits) if self.digits else samebits_ascii_cuts(text + i)
+                cuts &= ~<uint64_t>1
         while True:
-            end = i + __builtin_ctzll(cuts) if cuts else cut(text, i, stop, classes)
+            if cuts:
+                end = i + __builtin_ctzll(cuts)
+            elif self.digits:
+                end = cut_later(text, i, stop, classes, self.digits)
+            else:
+                end = cut(text, i, stop, classes)
             if end - begin <= IN_PLACE:
                 set_key(&keys[num], text + begin, end - begin, begin + IN_PLACE <= room)
                 __builtin_prefetch(&self.slots[keys[num].hash & <uint64_t>(self.num_slots - 1)])
@@ -244,6 +260,26 @@ cdef class PairMemory:
                     return -1
                 total, i = total + num, i + keys[k].size
         return total
+
+    def know(self, const uint8_t[::1] keys, const int64_t[::1] offsets, const uint32_t[::1] ids):
+        """Take pre-tokens that are one id each and are never merged; none is longer than ``LONGEST`` bytes."""
+        cdef int64_t i, size, n = ids.shape[0]
+        cdef Key key
+        cdef Slot* slot
+        if offsets.shape[0] != n + 1:
+            raise ValueError(f"{offsets.shape[0]} offsets for {n} ids")
+        check_rows(keys.shape[0], offsets[:n], offsets[1:])
+        for i in range(n):
+            size = offsets[i + 1] - offsets[i]
+            if not 0 < size <= LONGEST:
+                raise ValueError(f"pre-token {i} has {size} bytes")
+            if size <= IN_PLACE:
+                set_key(&key, &keys[offsets[i]], size, False)
+                slot = self.short_one(&keys[offsets[i]], &key, ids[i])
+            else:
+                slot = self.long_one(&keys[offsets[i]], size, ids[i])
+            if slot == NULL:
+                raise MemoryError
 
     def encode(
         self,

@@ -23,6 +23,7 @@ __all__ = [
     "byte_alphabet",
     "byte_level_split",
     "kind_of",
+    "same_step",
     "why_not_byte_level",
     "why_not_pieces",
     "why_not_tokens",
@@ -159,8 +160,8 @@ def why_not_byte_level(
         return f"the vocabulary lacks {len(missing)} of the 256 bytes"
     if document.get("normalizer") not in list(normalizers):
         return f"the normalizer {kind_of(document['normalizer'])} is not on the allow-list"
-    pre_tokenizer = _essence(document.get("pre_tokenizer"))
-    if pre_tokenizer not in [_essence(known) for known in pre_tokenizers]:
+    pre_tokenizer = document.get("pre_tokenizer")
+    if not any(same_step(pre_tokenizer, known) for known in pre_tokenizers):
         return f"the pre-tokenizer {kind_of(pre_tokenizer)} is not on the allow-list"
     return why_not_tokens(document, plain_tokens=plain_tokens)
 
@@ -198,6 +199,11 @@ def without_special_tokens(document: dict[str, Any]) -> dict[str, Any]:
     """Return a parsed file as it is for texts in which special tokens stay text: their rules do not count."""
     added = document.get("added_tokens") or []
     return {**document, "added_tokens": [token for token in added if not token.get("special")]}
+
+
+def same_step(one: Any, other: Any) -> bool:
+    """Whether two pre-tokenizers cut alike."""
+    return bool(_essence(one) == _essence(other))
 
 
 def _essence(step: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Byte-level byte pairs by our own kernel: files that cut texts as GPT-2 does and have neither normalizer nor rules for tokens.
+"""Byte-level byte pairs by our own kernel: files that cut texts as GPT-2, Llama 3 or Qwen 2 do and have no normalizer.
 
 Each thread has its own memory of pre-tokens and takes no lock, so two workers are twice as fast as one; gigatoken, which is as
 fast in one thread, lets one thread in at a time (docs/decisions/own-byte-pairs.md has the figures).
@@ -11,14 +11,18 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.pair_memory import PairMemory
 from samebits.kernels.tokens.pair_merges import PairMerges
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import (
+    LLAMA3_SPLIT,
     PRE_TOKENIZERS,
+    QWEN2_SPLIT,
     byte_alphabet,
+    same_step,
     why_not_byte_level,
     without_special_tokens,
 )
@@ -26,41 +30,53 @@ from samebits.tokens.encoders.interface import Ids, SpecialTokens
 
 __all__ = ["BytePairsEncoder", "why_not"]
 
-ALLOWED_PRE_TOKENIZERS = ("ByteLevel",)
+ALLOWED_PRE_TOKENIZERS = {
+    "ByteLevel": 0,
+    LLAMA3_SPLIT: 3,
+    QWEN2_SPLIT: 1,
+}  # digits of a pre-token, as the kernel takes them
 MAX_BYTES = 96 << 20  # of a thread's memory; it is begun anew when it is larger
 
 
 class _Model(msgspec.Struct):
     vocab: dict[str, int]
     merges: list[tuple[str, str] | str]
+    ignore_merges: bool = False
 
 
 class _TokenizerFile(msgspec.Struct):
     model: _Model
+    pre_tokenizer: Any
 
 
 class BytePairsEncoder:
     """The merges of a file, and a memory of pre-tokens for each thread."""
 
     def __init__(self, document: bytes, special_tokens: SpecialTokens = "text") -> None:
-        self._merges = _read_merges(document)
+        file = msgspec.json.decode(document, type=_TokenizerFile)
+        steps = ALLOWED_PRE_TOKENIZERS.items()
+        self._digits = next(n for name, n in steps if same_step(file.pre_tokenizer, PRE_TOKENIZERS[name]))
+        self._merges = _read_merges(file.model)
+        self._whole = _whole_tokens(file.model.vocab) if file.model.ignore_merges else None
         self._own = threading.local()
 
     def encode_texts(self, texts: TextColumn) -> Ids:
         """Encode the rows of a column."""
         memory: PairMemory | None = getattr(self._own, "memory", None)
         if memory is None or memory.num_bytes > MAX_BYTES:
-            memory = self._own.memory = PairMemory(self._merges)
+            memory = PairMemory(self._merges, self._digits)
+            if self._whole is not None:
+                memory.know(*self._whole)
+            self._own.memory = memory
         return memory.encode(texts.buffer, texts.starts, texts.stops, character_classes())
 
 
-def _read_merges(document: bytes) -> PairMerges:
+def _read_merges(model: _Model) -> PairMerges:
     """Return the merges of a file as pairs of ids.
 
     Raises:
         ValueError: if a merge has no id, or is not a pair.
     """
-    model = msgspec.json.decode(document, type=_TokenizerFile).model
     ids = model.vocab
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model.merges]
     try:
@@ -72,10 +88,22 @@ def _read_merges(document: bytes) -> PairMerges:
     return PairMerges(left, right, merged, np.array([ids[char] for char in byte_alphabet()], np.uint32))
 
 
+def _whole_tokens(vocab: dict[str, int]) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the bytes of all tokens, where each begins, and their ids; a name that spells no bytes is left out."""
+    alphabet = byte_alphabet()
+    known = set(alphabet)
+    spelled = {piece: i for piece, i in vocab.items() if piece and known.issuperset(piece)}
+    table = {ord(char): byte for byte, char in enumerate(alphabet)}
+    offsets = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
+    data = "".join(spelled).translate(table).encode("latin-1")
+    return data, offsets, np.array(list(spelled.values()), np.uint32)
+
+
 def why_not(document: dict[str, Any], special_tokens: SpecialTokens) -> str:
     """Say why a parsed tokenizer.json is not on the list; empty when it is."""
     if special_tokens == "text":
         document = without_special_tokens(document)
     elif document.get("added_tokens"):
         return "special tokens become ids"
-    return why_not_byte_level(document, [None], [PRE_TOKENIZERS[name] for name in ALLOWED_PRE_TOKENIZERS])
+    pre_tokenizers = [PRE_TOKENIZERS[name] for name in ALLOWED_PRE_TOKENIZERS]
+    return why_not_byte_level(document, [None], pre_tokenizers, ignore_merges=True)
