@@ -77,15 +77,14 @@ def _read_merges(model: _Model) -> PairMerges:
     Raises:
         ValueError: if a merge has no id, or is not a pair.
     """
-    ids = model.vocab
+    id_of = model.vocab.__getitem__
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model.merges]
+    left, right = zip(*pairs, strict=True) if pairs else ((), ())
     try:
-        left = np.array([ids[a] for a, _ in pairs], np.uint32)
-        right = np.array([ids[b] for _, b in pairs], np.uint32)
-        merged = np.array([ids[a + b] for a, b in pairs], np.uint32)
+        named = (left, right, map("".join, pairs), byte_alphabet())
+        return PairMerges(*(np.fromiter(map(id_of, names), np.uint32) for names in named))
     except KeyError as error:
         raise ValueError(f"a merge of {error} has no id") from None
-    return PairMerges(left, right, merged, np.array([ids[char] for char in byte_alphabet()], np.uint32))
 
 
 def _whole_tokens(vocab: dict[str, int]) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
