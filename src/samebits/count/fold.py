@@ -2,8 +2,8 @@
 
 Counting: a run of shards fills one table, which is cut by the hash of the keys. Reducing: each partition is folded in shard
 order and ranked by falling count, equal counts by their keys; it stays in blocks, of which the driver is told the first entry.
-Writing: the ranking is cut at some of those entries, and each task merges what the partitions hold between two of them. So the
-table is the written ranges one after the other, and no process ever holds all of it.
+Writing: the ranking is cut at some of those entries, and each task merges what the partitions hold between two of them. The
+table is these ranges one after the other; when all their sizes are known, workers write them to their places. No process ever holds all of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from samebits.core.plan import Shard
 from samebits.count.config import CountConfig
+from samebits.data.folding.output_file import row_pieces
 from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.data.inputs.corpus import Corpus
@@ -156,8 +157,11 @@ class WriteRange:
         ]
         joined = _joined(runs)
         order = merge_ranked(*joined, np.cumsum([len(run.counts) for run in runs], dtype=np.int64))
-        piece = count_lines(*joined, order, b"ngram", b"count") if self.lines else [*joined, order]
-        return kept_part(self.folder, WRITE, shard.index, None, [piece])
+        if self.lines:
+            pieces = row_pieces(count_lines(*joined, order, b"ngram", b"count").data)
+        else:
+            pieces = [[*joined, order]]
+        return kept_part(self.folder, WRITE, shard.index, None, pieces)
 
     def _run(self, starts: Sequence[Cut], index: Index, first: Cut | None, last: Cut | None) -> Entries:
         """Return the entries of one partition from ``first`` up to ``last``: only the blocks that may hold some are read."""

@@ -14,6 +14,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.count.config import CountConfig
 from samebits.count.fold import WRITE, CountFold, WriteRange, choose_cuts
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.output_file import write_output
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import consecutive, num_partitions
 from samebits.data.folding.stages import fold_stages
@@ -22,6 +23,8 @@ from samebits.data.inputs.corpus import open_corpus
 from samebits.data.table import Ranked, write_table
 
 __all__ = ["JOB"]
+
+LINES = "counts.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class CountJob:
     summary: str = "count words or character n-grams of a corpus"
     Config: type[CountConfig] = CountConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = (*fold_stages("count"), WRITE)
+    stages: tuple[str, ...] = (*fold_stages("count"), WRITE, f"write {LINES}")
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: CountConfig) -> Plan:
@@ -51,7 +54,7 @@ class CountJob:
         )
 
     def run(self, plan: Plan, config: CountConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Count and rank on the workers; put their ranges one after the other."""
+        """Count, rank and write on the workers."""
         blank = [0]
 
         def take(shard: Shard, told: Any) -> None:
@@ -77,7 +80,7 @@ class CountJob:
 def _write_table(
     workers: Folding, found: list[tuple[Any, Index]], config: CountConfig, out: ArtifactWriter
 ) -> list[Any]:
-    """Let workers write ranges of the ranking, and join them; return what was told of the partitions."""
+    """Let workers make ranges of the ranking and write them to their places; return what was told of the partitions."""
     out.bad_rows.check()
     state = [([(count, key) for count, key in told["starts"]], index) for told, index in found]
     cuts = tuple(choose_cuts([starts for starts, _ in state], len(found)))
@@ -85,10 +88,10 @@ def _write_table(
     task = WriteRange(workers.folder, cuts, lines)
     shards = consecutive(len(cuts) + 1, 1)
     written = [part.pieces for _, part in workers.map(WRITE, task, shards, state, unit="ranges")]
-    pieces = (workers.folder.read(index, 0) for index in written)
     if lines:
-        out.write_pieces("counts.jsonl", (piece.data for piece in pieces))
+        write_output(workers, out, LINES, written)
     else:
+        pieces = (workers.folder.read(index, 0) for index in written)
         rows = [row for piece in pieces for row in Ranked(*piece).rows()]
         write_table(out, "counts.parquet", {"ngram": [key for key, _ in rows], "count": [n for _, n in rows]})
     return [told for told, _ in found]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -25,7 +25,7 @@ from samebits.core.regular_file import read_regular
 from samebits.data.array_file import map_array
 from samebits.data.bad_rows import BadRows
 from samebits.data.files import remove_tree, sync_all, sync_folder, writing
-from samebits.data.sealing import Sealer, found_seal, seal_file
+from samebits.data.sealing import found_seal, seal_file
 from samebits.errors import ArtifactCorrupt, InputError, OutputExists
 
 __all__ = [
@@ -70,22 +70,13 @@ class ArtifactWriter:
         return self.path(name).open("wb")
 
     def know(self, name: str, entry: dict[str, Any]) -> None:
-        """Take the manifest's entry of a finished file from whoever wrote it, who hashed while workers were busy (``Sealer``)."""
+        """Take the manifest's entry of a finished file from whoever wrote it, and hashed it."""
         self._known[name] = entry
 
     def write_bytes(self, name: str, data: bytes) -> None:
         """Write a whole file."""
         with writing(self.output / name):
             self.path(name).write_bytes(data)
-
-    def write_pieces(self, name: str, pieces: Iterable[bytes | memoryview]) -> None:
-        """Write a whole file, piece by piece; it is hashed on the way."""
-        sealer = Sealer()
-        with writing(self.output / name), self.open(name) as file:
-            for piece in pieces:
-                sealer.update(piece)
-                file.write(piece)
-        self.know(name, sealer.entry())
 
     def write_json(self, name: str, value: Any) -> None:
         """Write canonical JSON."""

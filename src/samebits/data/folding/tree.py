@@ -146,10 +146,27 @@ class Folding:
         state: Any = None,
         unit: str,
         then: Callable[[list[Index]], Result],
+        starts: NDArray[np.int64] | None = None,
+        full: Callable[[], bool] = lambda: False,
     ) -> Result:
-        """Keep what nodes of shards give, in shard order, without folding it; as ``run`` else."""
-        once, starts = _once(shards, take), row_starts(shards)
-        return self._until_whole(lambda: then(self._keep(stage, node, shards, once, starts, state, unit)))
+        """Keep what nodes of shards give, in shard order, without folding it; as ``run`` else.
+
+        Args:
+            stage: Name of the stage.
+            node: What a node gives.
+            shards: What.
+            take: As for ``run``.
+            state: For ``node.count``.
+            unit: What shards count.
+            then: Is given the files of the nodes; else as for ``run``.
+            starts: First shard of each node; None takes as many shards as one worker can well hold.
+            full: Asked after each node; once it is true, shards after that node are left out.
+        """
+        once = _once(shards, take)
+        starts = row_starts(shards) if starts is None else starts
+        return self._until_whole(
+            lambda: then(self._keep(stage, node, shards, once, starts, state, unit, full))
+        )
 
     def _until_whole(self, act: Callable[[], Result]) -> Result:
         """Do something that reads pieces, again after one was lost: what is missing is made again on the way."""
@@ -168,7 +185,7 @@ class Folding:
         stage: str,
         fold: Fold,
         shards: ShardTable,
-        take: Callable[[int, Sequence[Any]], None],
+        take: Callable[[int, Sequence[Any]], bool],
         partitions: int,
         state: Any,
         unit: str,
@@ -198,24 +215,27 @@ class Folding:
         stage: str,
         node: Node,
         shards: ShardTable,
-        take: Callable[[int, Sequence[Any]], None],
+        take: Callable[[int, Sequence[Any]], bool],
         starts: NDArray[np.int64],
         state: Any,
         unit: str,
+        full: Callable[[], bool] = lambda: False,
     ) -> list[Index]:
         count = CountNode(self.folder, node, stage)
         nodes, indexes = group_shards(shards, starts), []
         for shard, part in self.map(stage, count, nodes, (shards, starts, state), unit=unit):
-            take(int(starts[shard.index]), part.told)
+            is_last = take(int(starts[shard.index]), part.told)
             self._parts[stage][shard.index] = part._replace(told=())  # bad rows may be many
             indexes.append(part.pieces)
+            if is_last and full():
+                break
         return indexes
 
     def map(
         self,
         stage: str,
         task: Callable[[Shard, Any], KeptPart],
-        shards: ShardTable,
+        shards: Sequence[Shard],
         state: Any,
         *,
         unit: str,
@@ -247,16 +267,20 @@ class Folding:
         return part._replace(data=b"")
 
 
-def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[int, Sequence[Any]], None]:
-    """Return what hands on what is told of each shard, from the given number on, and never twice."""
-    taken = 0
+def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[int, Sequence[Any]], bool]:
+    """Return what hands on what is told of each shard, from the given number on, and never twice.
 
-    def take_new(first: int, told: Sequence[Any]) -> None:
-        nonlocal taken
+    It says whether nothing further has been handed on yet: a run that stops early stops there again.
+    """
+    taken, last = 0, -1
+
+    def take_new(first: int, told: Sequence[Any]) -> bool:
+        nonlocal taken, last
         for number, one in enumerate(told, first):
             if number >= taken:
                 take(shards[number], one)
-                taken = number + 1
+                taken, last = number + 1, first
+        return first == last
 
     return take_new
 
