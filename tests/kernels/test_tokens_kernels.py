@@ -178,12 +178,16 @@ def test_permutation_is_a_bijection_for_every_size(seed: int) -> None:
 @given(st.integers(0, MASK), st.integers(1, 2**40), st.data())
 def test_permutation_follows_its_definition(seed: int, size: int, data: st.DataObject) -> None:
     slot = data.draw(st.integers(0, size - 1))
-    assert tokens_order.permute(seed, size, np.array([slot], np.int64))[0] == plain_permute(seed, size, slot)
+    row = tokens_order.permute(seed, size, np.array([slot], np.int64))
+    assert row[0] == plain_permute(seed, size, slot)
+    assert tokens_order.slots_of(seed, size, row)[0] == slot
 
 
-def test_slots_outside_the_permutation_are_refused() -> None:
+def test_slots_and_rows_outside_the_permutation_are_refused() -> None:
     with pytest.raises(ValueError, match=r"slot 5 is outside range\(5\)"):
         tokens_order.permute(0, 5, np.array([5], np.int64))
+    with pytest.raises(ValueError, match=r"row -1 is outside range\(5\)"):
+        tokens_order.slots_of(0, 5, np.array([-1], np.int64))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])

@@ -15,13 +15,14 @@ from tests.tokens.conftest import Build
 
 from samebits.api import run
 from samebits.core.options import RunOptions
+from samebits.core.plan import Shard
 from samebits.data.artifact import open_artifact
+from samebits.data.folding.output_file import KeptBytes, WriteBlock
+from samebits.data.folding.piece_files import PieceFolder
 from samebits.data.token_store import TokenStore
 from samebits.errors import OutputFailed
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.estimate import SizeEstimate
-from samebits.tokens.layouts.interface import Batch, StoreShape
-from samebits.tokens.layouts.rows import RowsWriter
 
 
 @pytest.mark.slow
@@ -103,16 +104,10 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on_when_there_is_room(
 
 
 def test_a_full_disk_leaves_no_file_open(tmp_path: Path) -> None:
-    """What was buffered is refused only when a file is closed: the others must be closed all the same."""
-
-    def path_of(name: str) -> Path:
-        return Path("/dev/full") if "tokens" in name else tmp_path / name
-
-    writer = RowsWriter(path_of, "train", StoreShape("<u2", 4, 0, True))
-    one = np.ones(1, np.int64)
-    writer.append(Batch(np.ones(1, np.uint16), one, one.astype(np.uint64), one))
-    with pytest.raises(OSError, match="No space left"):
-        writer.close()
+    folder = PieceFolder.make(tmp_path, "token")
+    content = KeptBytes(b"some bytes", (), *(np.zeros(number, np.int64) for number in (0, 0, 1)))
+    with pytest.raises(OutputFailed, match="No space left"):
+        WriteBlock(folder, ("/dev/full",))(Shard(0, 0, 0, 10), [content])
     left = [Path(f"/proc/self/fd/{number}").resolve() for number in os.listdir("/proc/self/fd")]  # noqa: PTH208
     assert [path for path in left if path == Path("/dev/full") or tmp_path in path.parents] == []
 

@@ -1,45 +1,47 @@
-"""``tokens build``: fold the encoded shards, in order, into the files of a store.
+"""``tokens build``: workers encode, arrange and write; the driver knows numbers alone.
 
-The fold knows what a task cannot: how many lines came before. So it numbers rows over all files, decides each row's
-split by a hash of (seed, row number), applies ``--limit`` and writes. Repairing one bad line moves no other row
-to another split, and appending input moves none either.
+A task cannot know how many lines came before its own. The driver does, when all are encoded: so it numbers rows over all files and applies
+``--limit``, and then lets workers split rows, put them in order (``arrange``) and write the files, each its own blocks
+(``layouts``, ``data.folding.output_file``).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from array import array
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
-from samebits.core.observing.events import Metric, Warned
+from samebits.core.observing.events import Metric, Observer, Warned
 from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.files import writing
+from samebits.data.folding.output_file import write_outputs
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.shape import row_starts
+from samebits.data.folding.tree import CountNode, Folding, folding
 from samebits.data.token_store import STORE_FORMAT
 from samebits.errors import InputError
-from samebits.kernels.tokens.order import hash_rows, permute
-from samebits.kernels.tokens.rows import copy_ranges
 from samebits.tokens.config import TokensConfig, store_dtype
-from samebits.tokens.encode import EncodedPart, EncodeShard, EncodeState, piece_codes
+from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
 from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.estimate import estimate
-from samebits.tokens.layouts.interface import Batch, RowWriter, StoreShape, close_all
-from samebits.tokens.layouts.packed import PackedWriter
+from samebits.tokens.keeping.arrange import shuffle_rows, split_rows
+from samebits.tokens.keeping.encode_node import EncodedShard, EncodeShards
+from samebits.tokens.keeping.kept_rows import Group, RowTable
+from samebits.tokens.layouts.interface import split_files
+from samebits.tokens.layouts.store_file import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.tokenizers.vocab import Tokenizer
 from samebits.tokens.training.settings import LearnSettings
 
-__all__ = ["build"]
+__all__ = ["LIMIT", "WRITE", "build"]
 
-SLOT_ROWS = 4096  # rows gathered at a time when they are put in another order
-COUNTERS = ("read", "blank", "dropped", "cut", "unknown", "text_bytes")
-ROW_ARRAYS = ("lengths", "lines", "prompts", "text_bytes")
+LIMIT, WRITE = "limit", "write"  # stages
+COUNTERS = ("num_lines", "num_dropped", "num_cut", "num_unknown", "text_bytes")
+ALL_BITS = (1 << 64) - 1
 
 
 def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
@@ -60,14 +62,20 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         config.max_line_bytes,
         tokenizer.special_names if config.special_tokens == "error" else (),
     )
-    with writing(out.output), _Fold(plan, config, tokenizer, dtype, out) as fold:
-        for shard, part in engine.map_ordered("encode", task, plan.shards, state=state, unit="bytes"):
-            fold.add(shard, part)
-            engine.observer(Metric("tokens", fold.num_tokens))
-            engine.observer(Metric("bad_rows", out.bad_rows.num_bad))
-            if fold.is_full:
-                break
-        about = fold.finish()
+    with folding(engine, plan.digest) as workers:
+        store = _Store(plan, config, state, task, workers, out, engine.observer)
+        tables = workers.run_rows(
+            "encode",
+            store.node,
+            plan.shards,
+            store.take,
+            state=state,
+            unit="bytes",
+            then=store.write,
+            starts=store.starts,
+            full=lambda: store.is_full,
+        )
+    about = store.about(tables)
     out.write_json("store.json", about)
     out.write_bytes("tokenizer.json", tokenizer.dump())
     return {**about, "encoder": tokenizer.note, "estimate": guess.sentence()}
@@ -93,105 +101,126 @@ def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
     return learn_tokenizer(plan, settings, engine, None)
 
 
-class _Fold:
-    """Folds parts in shard order.
+class _Store:
+    """Takes in what workers tell, in shard order, and lets them write.
 
-    State: ``row_base`` lines before this part in all files, ``line_base`` in its own file; ``num_used`` usable rows so
-    far; ``counts`` what became of lines; one writer for each split.
+    State: ``line_base`` lines before this shard in its own file; ``num_used`` usable rows so far; ``sizes`` rows, ids and lines of each shard,
+    one after the other; ``counts`` what became of lines; ``last`` the shard in which ``--limit`` is reached, which is encoded again for ``left`` rows.
     """
 
     def __init__(
-        self, plan: Plan, config: TokensConfig, tokenizer: Tokenizer, dtype: str, out: ArtifactWriter
+        self,
+        plan: Plan,
+        config: TokensConfig,
+        state: EncodeState,
+        encode: EncodeShard,
+        workers: Folding,
+        out: ArtifactWriter,
+        observer: Observer,
     ) -> None:
-        self.plan, self.config, self.tokenizer, self.dtype, self.out = plan, config, tokenizer, dtype, out
-        self.row_base = 0
+        self.plan, self.config, self.state, self.encode = plan, config, state, encode
+        self.workers, self.out, self.observer = workers, out, observer
+        self.node = EncodeShards(encode, state.tokenizer.specials.unk)
+        shards = plan.shards
+        self.starts = row_starts(shards) if config.limit is None else np.arange(len(shards), dtype=np.int64)
+        self.shape = StoreShape(
+            encode.dtype, config.width, state.tokenizer.specials.pad, state.template.has_prompt
+        )
         self.line_base = 0
         self.source = -1
         self.num_used = 0
-        self.is_full = False
+        self.num_tokens = 0
+        self.sizes = array("q")
         self.counts = dict.fromkeys(COUNTERS, 0)
-        self.threshold = np.uint64(int(config.val_ratio * 2.0**64))
-        self.prompts = config.parsed_template().has_prompt
-        self.shape = StoreShape(dtype, config.width, tokenizer.specials.pad, self.prompts)
-        make = self._scratch_writer if config.shuffle else self._final_writer
-        self.writers: dict[str, RowWriter] = {split: make(split) for split in config.splits}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        close_all(*self.writers.values())
+        self.last: Shard | None = None
+        self.left = 0
 
     @property
-    def num_tokens(self) -> int:
-        """Tokens written so far."""
-        return sum(writer.num_tokens for writer in self.writers.values())
+    def is_full(self) -> bool:
+        """Whether ``--limit`` is reached."""
+        return self.last is not None
 
-    def _final_writer(self, split: str) -> RowWriter:
-        return LAYOUTS[self.config.layout].writer(self.out.path, split, self.shape)
+    def take(self, shard: Shard, told: Any) -> None:
+        """Take in one shard; that in which the limit is reached is not known yet."""
+        found = EncodedShard(*told)
+        limit = self.config.limit
+        if limit is not None and self.num_used + found.num_used >= limit:
+            self.last, self.left = shard, limit - self.num_used
+        else:
+            self.add(shard, found)
 
-    def _scratch_writer(self, split: str) -> RowWriter:
-        return PackedWriter(self.out.path, f"scratch.{split}", replace(self.shape, prompts=True))
-
-    def add(self, shard: Shard, part: EncodedPart) -> None:
-        """Fold one part."""
+    def add(self, shard: Shard, told: EncodedShard) -> None:
+        """Count a shard, or refuse what it holds."""
         self.line_base = self.line_base if shard.source == self.source else 0
         self.source = shard.source
-        part = self._within_limit(part)
-        self._refuse_long(shard, part)
-        self._refuse_special(shard, part)
-        self.out.bad_rows.take(self.plan, shard, part.bad, num_lines=part.num_lines)
-        self._count(part)
-        source = part.lines.astype(np.int64) + self.row_base
-        whole = Batch(part.ids, part.lengths.astype(np.int64), source, part.prompts.astype(np.int64))
-        if len(self.writers) == 1:
-            self.writers["train"].append(whole)
-        else:
-            is_val = hash_rows(self.config.seed, source) < self.threshold
-            self.writers["train"].append(_chosen(whole, ~is_val))
-            self.writers["val"].append(_chosen(whole, is_val))
-        self.row_base += part.num_lines
-        self.line_base += part.num_lines
+        self._refuse_long(shard, told)
+        self._refuse_special(shard, told)
+        self.out.bad_rows.take(self.plan, shard, told.bad, num_lines=told.num_lines)
+        self.sizes.extend((told.num_rows, told.num_tokens, told.num_lines))
+        for name in COUNTERS:
+            self.counts[name] += getattr(told, name)
+        self.line_base += told.num_lines
+        self.num_used += told.num_used
+        self.num_tokens += told.num_tokens
+        self.observer(Metric("tokens", self.num_tokens))
+        self.observer(Metric("bad_rows", self.out.bad_rows.num_bad))
 
-    def _within_limit(self, part: EncodedPart) -> EncodedPart:
-        """Cut a part after the last row that ``--limit`` allows, as if the input had ended with its line."""
-        first = _first_of_each(part.lines)
-        left = len(first) if self.config.limit is None else self.config.limit - self.num_used
-        self.num_used += min(left, len(first))
-        self.is_full = self.config.limit is not None and self.num_used >= self.config.limit
-        if not self.is_full:
-            return part
-        stop = int(first[left]) if left < len(first) else len(part.lines)
-        num_lines = int(part.lines[stop - 1]) + 1 if stop else 0
-        cut = {name: getattr(part, name)[:stop] for name in ROW_ARRAYS}
-        return part._replace(
-            ids=part.ids[: int(cut["lengths"].sum(dtype=np.int64))],
-            **cut,
-            cut_lines=part.cut_lines[part.cut_lines < num_lines],
-            dropped_lines=part.dropped_lines[part.dropped_lines < num_lines],
-            bad=[row for row in part.bad if row["line"] < num_lines],
-            num_lines=num_lines,
-        )
+    def write(self, found: list[Index]) -> dict[str, RowTable]:
+        """Let workers arrange and write the rows they keep; return where those of each split were."""
+        if self.last is not None:
+            found = [*found[:-1], self._limited(self.last)]
+        self.out.bad_rows.check()
+        if not self.num_used:
+            raise InputError(
+                "no usable rows", path=", ".join(self.plan.source_names[:3]), hint="see the bad rows"
+            )
+        tables = self._arranged(self._table(found))
+        layout, extras = LAYOUTS[self.config.layout], self.config.extras
+        files = {
+            name: file
+            for split, table in tables.items()
+            for name, file in split_files(layout, split, table, self.shape, extras).items()
+        }
+        write_outputs(self.workers, self.out, WRITE, files)
+        return tables
 
-    def _count(self, part: EncodedPart) -> None:
-        num_rows, num_dropped = len(_first_of_each(part.lines)), len(part.dropped_lines)
-        unknown = self.tokenizer.specials.unk
-        for name, number in (
-            ("read", part.num_lines),
-            ("blank", part.num_lines - num_rows - num_dropped - len(part.bad)),
-            ("dropped", num_dropped),
-            ("cut", len(part.cut_lines)),
-            ("unknown", 0 if unknown is None else int(np.count_nonzero(part.ids == unknown))),
-            ("text_bytes", int(part.text_bytes.sum(dtype=np.int64))),
-        ):
-            self.counts[name] += number
+    def _limited(self, last: Shard) -> Index:
+        """Encode the shard in which the limit is reached again, up to there."""
+        node = EncodeShards(self.encode, self.node.unknown, self.left)
+        task = CountNode(self.workers.folder, node, LIMIT)
+        state = (self.plan.shards, self.starts, self.state)
+        ((_, part),) = self.workers.map(LIMIT, task, [last], state, unit="bytes")
+        if len(self.sizes) == 3 * last.index:  # else this is a second try, after a part was lost
+            self.add(last, EncodedShard(*part.told[0]))
+        return part.pieces
 
-    def _refuse_long(self, shard: Shard, part: EncodedPart) -> None:
-        if not part.first_long or part.first_long[0] >= part.num_lines:
+    def _table(self, found: list[Index]) -> RowTable:
+        """Number rows over all files."""
+        numbers = np.array(self.sizes, np.int64).reshape(-1, 3)
+        sums = np.add.reduceat(numbers, self.starts[: len(found)])
+        lines = np.cumsum(sums[:, 2]) - sums[:, 2]
+        groups = [Group(index, 0, len(index.sizes)) for index in found]
+        return RowTable.of(groups, sums[:, :2].tolist(), lines.tolist())
+
+    def _arranged(self, table: RowTable) -> dict[str, RowTable]:
+        config, dtype = self.config, self.encode.dtype
+        tables = {"train": table}
+        if len(config.splits) > 1:
+            tables = split_rows(
+                self.workers, table, seed=config.seed, val_ratio=config.val_ratio, dtype=dtype
+            )
+        if not config.shuffle:
+            return tables
+        keys = {split: key_for(config.seed, "tokens", "shuffle", split) & ALL_BITS for split in tables}
+        return {
+            split: shuffle_rows(self.workers, rows, split, key=keys[split], dtype=dtype)
+            for split, rows in tables.items()
+        }
+
+    def _refuse_long(self, shard: Shard, told: EncodedShard) -> None:
+        if not told.first_long or told.first_long[0] >= told.num_lines:
             return
-        line, offset, length = part.first_long
+        line, offset, length = told.first_long
         raise InputError(
             f"a row of {length} tokens is longer than {self.config.width}",
             path=self.plan.source_names[shard.source],
@@ -200,10 +229,10 @@ class _Fold:
             hint="use --truncate cut, drop or window, or a larger --max-length",
         )
 
-    def _refuse_special(self, shard: Shard, part: EncodedPart) -> None:
-        if not part.first_special or part.first_special[0] >= part.num_lines:
+    def _refuse_special(self, shard: Shard, told: EncodedShard) -> None:
+        if not told.first_special or told.first_special[0] >= told.num_lines:
             return
-        line, offset, name = part.first_special
+        line, offset, name = told.first_special
         raise InputError(
             f"a text contains the special token {name}",
             path=self.plan.source_names[shard.source],
@@ -212,77 +241,30 @@ class _Fold:
             hint="use --special-tokens text to keep it as text, or ids to make it the token",
         )
 
-    def finish(self) -> dict[str, Any]:
-        """Close the files, put rows in order, write exports; return the description of the store."""
-        self.out.bad_rows.check()
-        close_all(*self.writers.values())
-        if not self.num_used:
-            raise InputError(
-                "no usable rows", path=", ".join(self.plan.source_names[:3]), hint="see the bad rows"
-            )
-        if self.config.shuffle:
-            self.writers = {split: self._shuffled(split) for split in self.config.splits}
-        for split, writer in self.writers.items():
-            if isinstance(writer, PackedWriter):
-                self.out.know(f"{split}.bin", writer.seal.entry())
-            LAYOUTS[self.config.layout].extras(self.out.path, split, self.shape, self.config.extras)
-        return self._about()
-
-    def _shuffled(self, split: str) -> RowWriter:
-        """Gather rows from the scratch files into their slots."""
-        writer = self._final_writer(split)
-        names = {
-            name: f"scratch.{split}.{name}" for name in ("bin", "offsets.npy", "source.npy", "prompts.npy")
-        }
-        paths = {name: self.out.path(full) for name, full in names.items()}
-        offsets, source, prompts = (np.load(paths[name], mmap_mode="r") for name in list(names)[1:])
-        size = paths["bin"].stat().st_size
-        stream = np.memmap(paths["bin"], self.dtype, "r") if size else np.empty(0, self.dtype)
-        key = key_for(self.config.seed, "tokens", "shuffle", split) & ((1 << 64) - 1)
-        for slot in range(0, len(source), SLOT_ROWS):
-            rows = permute(key, len(source), np.arange(slot, min(slot + SLOT_ROWS, len(source))))
-            starts, stops = offsets[rows].astype(np.int64), offsets[rows + 1].astype(np.int64)
-            ids = np.empty(int((stops - starts).sum()), self.dtype)
-            copy_ranges(stream, starts, stops, ids)
-            writer.append(Batch(ids, stops - starts, source[rows], prompts[rows].astype(np.int64)))
-        writer.close()
-        del stream, offsets, source, prompts
-        for path in paths.values():
-            path.unlink()
-        return writer
-
-    def _about(self) -> dict[str, Any]:
-        lines = {name: self.counts[name] for name in ("read", "blank", "dropped")}
-        lines |= {"used": self.num_used, "bad": self.out.bad_rows.num_bad}
+    def about(self, tables: dict[str, RowTable]) -> dict[str, Any]:
+        """Return the description of the store."""
+        read, dropped, bad = self.counts["num_lines"], self.counts["num_dropped"], self.out.bad_rows.num_bad
+        tokenizer = self.state.tokenizer
         return {
             "format": STORE_FORMAT,
             "layout": self.config.layout,
-            "dtype": self.dtype,
-            "tokenizer": self.tokenizer.kind,
-            "vocab_size": self.tokenizer.vocab_size,
-            "specials": self.tokenizer.specials._asdict(),
+            "dtype": self.shape.dtype,
+            "tokenizer": tokenizer.kind,
+            "vocab_size": tokenizer.vocab_size,
+            "specials": tokenizer.specials._asdict(),
             "length": self.config.length,
-            "prompts": self.prompts,
+            "prompts": self.shape.prompts,
             "splits": {
-                split: {"rows": writer.num_rows, "tokens": writer.num_tokens}
-                for split, writer in self.writers.items()
+                split: {"rows": table.num_rows, "tokens": table.num_tokens} for split, table in tables.items()
             },
-            "lines": lines,
-            "rows_cut": self.counts["cut"],
-            "unknown_tokens": self.counts["unknown"],
+            "lines": {
+                "read": read,
+                "blank": read - self.num_used - dropped - bad,
+                "dropped": dropped,
+                "used": self.num_used,
+                "bad": bad,
+            },
+            "rows_cut": self.counts["num_cut"],
+            "unknown_tokens": self.counts["num_unknown"],
             "text_bytes": self.counts["text_bytes"],
         }
-
-
-def _first_of_each(lines: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Return the position of the first window of each row."""
-    return np.flatnonzero(np.diff(lines.astype(np.int64), prepend=-1))
-
-
-def _chosen(batch: Batch, pick: NDArray[np.bool_]) -> Batch:
-    """Return the rows of a batch that are picked."""
-    stops = np.cumsum(batch.lengths)
-    starts = (stops - batch.lengths)[pick]
-    ids = np.empty(int(batch.lengths[pick].sum()), batch.ids.dtype)
-    copy_ranges(batch.ids, starts, stops[pick], ids)
-    return Batch(ids, batch.lengths[pick], batch.source[pick], batch.prompts[pick])

@@ -1,10 +1,10 @@
-"""The task of ``tokens build``: the rows of one shard to ids."""
+"""The work of ``tokens build``: the rows of one shard to ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,6 @@ class EncodeShard:
         forbidden: Special tokens that no text may contain.
     """
 
-    part_type: ClassVar = EncodedPart
     dtype: str
     width: int | None
     policy: str

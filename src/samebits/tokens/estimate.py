@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from samebits.core.observing.units import show_size
-from samebits.core.plan import Plan, Shard
+from samebits.core.plan import Plan, Shard, ShardTable
+from samebits.data.folding.shape import group_shards, row_starts
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.readers.rowblock import RowBlock
 from samebits.data.readers.rows import iter_rows
@@ -18,7 +19,7 @@ from samebits.errors import OutputFailed
 from samebits.machine.cores import free_bytes
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.encode import EncodeState, encode_block, piece_codes
-from samebits.tokens.layouts.interface import StoreShape
+from samebits.tokens.layouts.store_file import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
 from samebits.tokens.training.settings import COMPRESSED_FACTOR
@@ -39,7 +40,7 @@ class SizeEstimate:
         num_rows: Rows of all splits.
         num_tokens: Tokens of all splits.
         store_bytes: The finished files.
-        extra_bytes: Journal and scratch files, removed at the end.
+        extra_bytes: What workers keep for one another, removed at the end.
         worker_bytes: Memory of one worker.
     """
 
@@ -89,16 +90,24 @@ def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -
         num_tokens = round(num_tokens * config.limit / num_rows)
         num_rows = config.limit
     stream = num_tokens * np.dtype(dtype).itemsize
+    kept = stream + 12 * num_rows  # once as encoded, once split, twice on the way to another order
+    copies = 1 + (len(config.splits) > 1) + 2 * config.shuffle
     shape = StoreShape(dtype, config.width, state.tokenizer.specials.pad, state.template.has_prompt)
-    largest = max((shard.stop - shard.start for shard in plan.shards), default=0)
+    largest, node = (
+        _longest(shards) for shards in (plan.shards, group_shards(plan.shards, row_starts(plan.shards)))
+    )
     encoder = ENCODER_BYTES if isinstance(state.tokenizer, FileTokenizer) else 0
     return SizeEstimate(
         num_rows,
         num_tokens,
         LAYOUTS[config.layout].num_bytes(num_rows, num_tokens, shape, config.extras),
-        stream + 12 * num_rows + (stream + 20 * num_rows) * config.shuffle,
-        CELL_COPIES * largest + encoder,
+        kept * copies,
+        CELL_COPIES * largest + round((node - largest) * kept / max(text_bytes, 1)) + encoder,
     )
+
+
+def _longest(shards: ShardTable) -> int:
+    return int((shards.columns[2] - shards.columns[1]).max(initial=0))
 
 
 def _sample(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> tuple[int, int, int]:

@@ -31,6 +31,16 @@ def hash_rows(uint64_t seed, const int64_t[::1] rows):
     return result
 
 
+cdef int key_rounds(uint64_t seed, uint64_t size, uint64_t* keys) noexcept:
+    """Fill in the keys of the rounds; return the bits of half a value."""
+    cdef int j, half = 1
+    while half < 32 and (<uint64_t>1 << (2 * half)) < size:
+        half += 1
+    for j in range(ROUNDS):
+        keys[j] = mix(mix(seed) + <uint64_t>(j + 1) * GOLDEN)
+    return half
+
+
 def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
     """Map slots to rows by a permutation of ``range(size)`` keyed by the seed.
 
@@ -39,19 +49,16 @@ def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
     Slots must lie in ``range(size)``.
     """
     cdef Py_ssize_t i, n = slots.shape[0]
-    cdef int j, half = 1
+    cdef int j
     cdef uint64_t value, left, right, swap, low
     cdef uint64_t[4] keys
+    cdef int half = key_rounds(seed, size, keys)
     result = np.empty(n, np.int64)
     cdef int64_t[::1] out = result
     for i in range(n):
         if slots[i] < 0 or <uint64_t>slots[i] >= size:
             raise ValueError(f"slot {slots[i]} is outside range({size})")
-    while half < 32 and (<uint64_t>1 << (2 * half)) < size:
-        half += 1
     low = (<uint64_t>1 << half) - 1
-    for j in range(ROUNDS):
-        keys[j] = mix(mix(seed) + <uint64_t>(j + 1) * GOLDEN)
     with nogil:
         for i in range(n):
             value = <uint64_t>slots[i]
@@ -60,6 +67,34 @@ def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
                 for j in range(ROUNDS):
                     swap = left ^ (mix(right + keys[j]) & low)
                     left, right = right, swap
+                value = (left << half) | right
+                if value < size:
+                    break
+            out[i] = <int64_t>value
+    return result
+
+
+def slots_of(uint64_t seed, uint64_t size, const int64_t[::1] rows):
+    """Map rows to their slots: the inverse of ``permute``, whose rounds are undone from the last to the first."""
+    cdef Py_ssize_t i, n = rows.shape[0]
+    cdef int j
+    cdef uint64_t value, left, right, swap, low
+    cdef uint64_t[4] keys
+    cdef int half = key_rounds(seed, size, keys)
+    result = np.empty(n, np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(n):
+        if rows[i] < 0 or <uint64_t>rows[i] >= size:
+            raise ValueError(f"row {rows[i]} is outside range({size})")
+    low = (<uint64_t>1 << half) - 1
+    with nogil:
+        for i in range(n):
+            value = <uint64_t>rows[i]
+            while True:
+                left, right = value >> half, value & low
+                for j in range(ROUNDS):
+                    swap = right ^ (mix(left + keys[ROUNDS - 1 - j]) & low)
+                    right, left = left, swap
                 value = (left << half) | right
                 if value < size:
                     break

@@ -1,32 +1,38 @@
 """``tokens convert``: another layout of a store that is there already, without the text.
 
 Rows become packed documents without their padding; packed documents become rows, cut, dropped or taken in windows as in
-a build. A task reads a range of rows of one split; the fold writes them in order.
+a build. A task reads a range of rows of one split and keeps them; then workers write the files, each its own blocks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from samebits.core.config import config_digest, option
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard, ShardTable, cut
 from samebits.data.artifact import ArtifactWriter, open_artifact
+from samebits.data.folding.output_file import write_outputs
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.tree import Folding, folding
 from samebits.data.token_store import TokenStore
 from samebits.errors import ConfigError, InputError
-from samebits.tokens.layouts.interface import Batch, Extras, StoreShape
+from samebits.tokens.keeping.kept_rows import Group, RowTable, group_pieces
+from samebits.tokens.layouts.interface import Extras, split_files
 from samebits.tokens.layouts.packed import EXPORTS
 from samebits.tokens.layouts.rows import DEFAULT_LENGTH
+from samebits.tokens.layouts.store_file import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS, LayoutName
 from samebits.tokens.long_rows import fit_rows
 
 __all__ = ["CONVERT_JOB", "ConvertConfig", "ConvertJob"]
 
 CELL_ROWS = 50_000
+WRITE = "write"  # a stage
 STORE_JOB = "tokens"  # the job that TokenStore expects of an artifact
 
 
@@ -58,27 +64,17 @@ class ConvertConfig:
                 raise ConfigError(f"--export has {name!r}", hint="known: " + ", ".join(EXPORTS))
 
 
-class FittedPart(NamedTuple):
-    """A range of rows as one stream, and how many of them were cut."""
-
-    ids: NDArray[Any]
-    lengths: NDArray[np.int64]
-    source: NDArray[Any]
-    prompts: NDArray[np.int64]
-    num_cut: int
-
-
 @dataclass(frozen=True, slots=True)
-class ConvertShard:
-    """Read a range of rows and fit them."""
+class ConvertRows:
+    """Read a range of rows and fit them; tells how many rows, ids and cut rows there are."""
 
-    part_type: ClassVar = FittedPart
     width: int | None
     policy: str
     step: int
 
-    def __call__(self, shard: Shard, state: tuple[TokenStore, ...], /) -> FittedPart:
-        """Return rows as one stream with lengths."""
+    def count(self, shards: Sequence[Shard], state: tuple[TokenStore, ...], /) -> tuple[list[Any], list[Any]]:
+        """Return the rows of one shard as a group."""
+        (shard,) = shards
         store = state[shard.source]
         lengths = store.lengths[shard.start : shard.stop]
         ids = LAYOUTS[store.layout].stored_ids(store, shard.start, shard.stop)
@@ -86,8 +82,8 @@ class ConvertShard:
         rows = fitted.rows + shard.start
         prompts = np.zeros(len(rows), np.int64) if store.prompts is None else store.prompts[rows]
         shown = np.clip(prompts.astype(np.int64) - fitted.starts, 0, fitted.lengths)
-        source = np.asarray(store.source[rows])
-        return FittedPart(fitted.ids, fitted.lengths, source, shown, len(fitted.cut))
+        told = [[len(rows), len(fitted.ids), len(fitted.cut)]]
+        return told, group_pieces(fitted.lengths, store.source[rows], shown, [fitted.ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ class ConvertJob:
     summary: str = "convert a token store to another layout"
     Config: type[ConvertConfig] = ConvertConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("convert",)
+    stages: tuple[str, ...] = ("convert", WRITE)
     bytes_per_worker: int = 300_000_000
 
     def plan(self, config: ConvertConfig) -> Plan:
@@ -129,31 +125,62 @@ class ConvertJob:
         layout = LAYOUTS[config.layout]
         is_cut = layout.default_length is not None
         width = config.max_length + layout.targets if is_cut else None
-        task = ConvertShard(width, config.truncate, config.stride or config.max_length)
-        writers = [layout.writer(out.path, store.split, _shape(store, width)) for store in stores]
-        num_cut = 0
-        for shard, part in engine.map_ordered("convert", task, plan.shards, state=stores, unit="rows"):
-            batch = Batch(part.ids, part.lengths, part.source, part.prompts)
-            writers[shard.source].append(batch)
-            num_cut += part.num_cut
-        for store, writer in zip(stores, writers, strict=True):
-            writer.close()
-            extras = Extras(config.export, config.materialize)
-            layout.extras(out.path, store.split, _shape(store, width), extras)
+        node = ConvertRows(width, config.truncate, config.stride or config.max_length)
+        told: list[list[int]] = []
+        with folding(engine, plan.digest) as workers:
+            tables = workers.run_rows(
+                "convert",
+                node,
+                plan.shards,
+                lambda shard, numbers: told.append(numbers),
+                state=stores,
+                unit="rows",
+                then=lambda found: _write(workers, out, plan, config, width, (told, found)),
+                starts=np.arange(len(plan.shards)),
+            )
         about |= {
             "layout": config.layout,
             "length": config.max_length if is_cut else None,
-            "rows_cut": about["rows_cut"] + num_cut,
+            "rows_cut": about["rows_cut"] + sum(num_cut for *_, num_cut in told),
             "splits": {
-                store.split: {"rows": writer.num_rows, "tokens": writer.num_tokens}
-                for store, writer in zip(stores, writers, strict=True)
+                split: {"rows": table.num_rows, "tokens": table.num_tokens} for split, table in tables.items()
             },
         }
-        if not sum(writer.num_rows for writer in writers):
-            raise InputError("no rows are left", path=str(stores[0].folder), hint="use a larger --max-length")
         out.write_json("store.json", about)
         out.write_bytes("tokenizer.json", (stores[0].folder / "tokenizer.json").read_bytes())
         return about
+
+
+def _write(
+    workers: Folding,
+    out: ArtifactWriter,
+    plan: Plan,
+    config: ConvertConfig,
+    width: int | None,
+    kept: tuple[list[list[int]], list[Index]],
+) -> dict[str, RowTable]:
+    """Let workers write the files of all splits; return where the rows of each were."""
+    stores: tuple[TokenStore, ...] = plan.inputs
+    groups: list[list[Group]] = [[] for _ in stores]
+    sizes: list[list[list[int]]] = [[] for _ in stores]
+    for shard, numbers, index in zip(plan.shards, *kept, strict=True):
+        groups[shard.source].append(Group(index, 0, len(index.sizes)))
+        sizes[shard.source].append(numbers[:2])
+    tables = {
+        store.split: RowTable.of(groups[i], sizes[i], [0] * len(groups[i])) for i, store in enumerate(stores)
+    }
+    if not sum(table.num_rows for table in tables.values()):
+        raise InputError("no rows are left", path=str(stores[0].folder), hint="use a larger --max-length")
+    layout, extras = LAYOUTS[config.layout], Extras(config.export, config.materialize)
+    files = {
+        name: file
+        for store in stores
+        for name, file in split_files(
+            layout, store.split, tables[store.split], _shape(store, width), extras
+        ).items()
+    }
+    write_outputs(workers, out, WRITE, files)
+    return tables
 
 
 def _shape(store: TokenStore, width: int | None) -> StoreShape:

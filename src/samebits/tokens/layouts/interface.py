@@ -1,64 +1,20 @@
-"""What a layout is: how rows lie on disk. A writer takes rows in order and never holds more than one batch."""
+"""What a layout is: which files a split has, and what each row becomes in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.data.array_file import npy_header
 from samebits.data.token_store import TokenStore
-from samebits.tokens.layouts.npy_stream import NpyStream
+from samebits.tokens.keeping.kept_rows import KeptRows, RowTable
+from samebits.tokens.layouts.store_file import Column, Section, StoreFile, StoreShape
 
-__all__ = ["Batch", "Extras", "PathOf", "RowWriter", "StoreLayout", "StoreShape", "close_all"]
-
-PathOf = Callable[[str], Path]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows on their way to disk: row ``i`` has ``lengths[i]`` tokens of ``ids`` and came from line ``source[i]``."""
-
-    ids: NDArray[Any]
-    lengths: NDArray[np.int64]
-    source: NDArray[np.int64] | NDArray[np.uint64]
-    prompts: NDArray[np.int64]
-
-
-class RowWriter(Protocol):
-    """Takes batches, in order, for one split."""
-
-    num_rows: int
-    num_tokens: int
-
-    def append(self, batch: Batch) -> None:
-        """Write the rows of a batch."""
-        ...
-
-    def close(self) -> None:
-        """Finish the files."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class StoreShape:
-    """What the files of a split have in common.
-
-    Attributes:
-        dtype: Type of a stored id, e.g. ``<u2``.
-        width: Longest row; None when rows are never cut.
-        pad: Id of padding.
-        prompts: Whether the length of each row's prompt is stored.
-    """
-
-    dtype: str
-    width: int | None
-    pad: int
-    prompts: bool
+__all__ = ["Extras", "StoreLayout", "npy_column", "prompts_of", "source_of", "split_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +32,7 @@ class StoreLayout(NamedTuple):
         default_length: Tokens of an input row when the user does not say; None: rows are not cut.
         targets: Tokens stored beyond the input, for the shifted target.
         settings: Settings that only this layout takes.
-        writer: Opens the files of a split.
-        extras: Writes the further files of a finished split.
+        files: The files of a split with so many rows: the end of each name, and the sections of the file.
         num_bytes: Disk that this many rows and tokens will take.
         stored_ids: The ids of a range of rows of a store, one row after the other, without padding.
     """
@@ -85,15 +40,30 @@ class StoreLayout(NamedTuple):
     default_length: int | None
     targets: int
     settings: tuple[str, ...]
-    writer: Callable[[PathOf, str, StoreShape], RowWriter]
-    extras: Callable[[PathOf, str, StoreShape, Extras], None]
+    files: Callable[[int, StoreShape, Extras], dict[str, tuple[Section, ...]]]
     num_bytes: Callable[[int, int, StoreShape, Extras], int]
     stored_ids: Callable[[TokenStore, int, int], NDArray[Any]]
 
 
-def close_all(*streams: RowWriter | IO[bytes] | NpyStream | None) -> None:
-    """Close each of them even if one fails, as on a full disk; then raise what was wrong."""
-    with ExitStack() as stack:
-        for stream in streams:
-            if stream is not None:
-                stack.callback(stream.close)
+def split_files(
+    layout: StoreLayout, split: str, table: RowTable, shape: StoreShape, extras: Extras
+) -> dict[str, StoreFile]:
+    """Return the files of a split by name."""
+    sections = layout.files(table.num_rows, shape, extras)
+    return {f"{split}.{name}": StoreFile(table, shape, parts) for name, parts in sections.items()}
+
+
+def npy_column(num_rows: int, column: Column) -> tuple[Section, ...]:
+    """Return the sections of a ``.npy`` file that holds one column."""
+    shape = (num_rows,) if column.width is None else (num_rows, column.width)
+    return npy_header(column.dtype, shape), column
+
+
+def source_of(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[np.int64]:
+    """The column of row numbers in the input."""
+    return rows.source[start:stop]
+
+
+def prompts_of(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[np.int64]:
+    """The column of the lengths of prompts."""
+    return rows.prompts[start:stop]

@@ -7,57 +7,39 @@ and including it. ``train.idx`` makes it readable by Megatron-LM.
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.sealing import Sealer
+from samebits.data.array_file import npy_header
 from samebits.data.token_store import TokenStore
-from samebits.tokens.layouts.interface import Batch, Extras, PathOf, StoreLayout, StoreShape, close_all
-from samebits.tokens.layouts.megatron import write_index
-from samebits.tokens.layouts.npy_stream import NpyStream
+from samebits.tokens.keeping.kept_rows import KeptRows
+from samebits.tokens.layouts.interface import Extras, StoreLayout, npy_column, prompts_of, source_of
+from samebits.tokens.layouts.megatron import index_sections
+from samebits.tokens.layouts.store_file import Column, Ids, Section, StoreShape
 
-__all__ = ["EXPORTS", "PACKED", "PackedWriter"]
+__all__ = ["EXPORTS", "PACKED"]
 
 EXPORTS = ("nanogpt", "megatron")
 
 
-class PackedWriter:
-    """One stream of ids and the offsets of its documents; ``seal`` follows the stream."""
-
-    def __init__(self, path_of: PathOf, split: str, shape: StoreShape) -> None:
-        self.num_rows = 0
-        self.num_tokens = 0
-        self._bin: IO[bytes] = path_of(f"{split}.bin").open("wb")
-        self._offsets = NpyStream(path_of(f"{split}.offsets.npy"), "<u8")
-        self._offsets.append(np.zeros(1, np.uint64))
-        self._source = NpyStream(path_of(f"{split}.source.npy"), "<u8")
-        self._prompts = NpyStream(path_of(f"{split}.prompts.npy"), "<u4") if shape.prompts else None
-        self._dtype = np.dtype(shape.dtype)
-        self.seal = Sealer()
-
-    def append(self, batch: Batch) -> None:
-        """Append ids as they are."""
-        ids = np.ascontiguousarray(batch.ids, dtype=self._dtype).data
-        self._bin.write(ids)
-        self.seal.update(ids)
-        self._offsets.append(np.cumsum(batch.lengths) + self.num_tokens)
-        self._source.append(batch.source)
-        if self._prompts:
-            self._prompts.append(batch.prompts)
-        self.num_rows += len(batch.lengths)
-        self.num_tokens += len(batch.ids)
-
-    def close(self) -> None:
-        """Close all files."""
-        close_all(self._bin, self._offsets, self._source, self._prompts)
-
-
-def _extras(path_of: PathOf, split: str, shape: StoreShape, extras: Extras) -> None:
+def _files(num_rows: int, shape: StoreShape, extras: Extras) -> dict[str, tuple[Section, ...]]:
+    first = np.zeros(1, "<u8").tobytes()  # one offset more than there are documents
+    files: dict[str, tuple[Section, ...]] = {
+        "bin": (Ids(),),
+        "offsets.npy": (npy_header("<u8", (num_rows + 1,)), first, Column(_stops, "<u8")),
+        "source.npy": npy_column(num_rows, Column(source_of, "<u8")),
+    }
+    if shape.prompts:
+        files["prompts.npy"] = npy_column(num_rows, Column(prompts_of, "<u4"))
     if "megatron" in extras.export:
-        offsets = np.load(path_of(f"{split}.offsets.npy"), mmap_mode="r")
-        write_index(path_of(f"{split}.idx"), offsets, shape.dtype)
+        files["idx"] = index_sections(num_rows, shape)
+    return files
+
+
+def _stops(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[np.int64]:
+    return rows.stops[start:stop] + rows.tokens_before
 
 
 def _num_bytes(num_rows: int, num_tokens: int, shape: StoreShape, extras: Extras) -> int:
@@ -69,4 +51,4 @@ def _stored_ids(store: TokenStore, start: int, stop: int) -> NDArray[Any]:
     return np.array(store.tokens[int(store.offsets[start]) : int(store.offsets[stop])])
 
 
-PACKED = StoreLayout(None, 0, ("export",), PackedWriter, _extras, _num_bytes, _stored_ids)
+PACKED = StoreLayout(None, 0, ("export",), _files, _num_bytes, _stored_ids)

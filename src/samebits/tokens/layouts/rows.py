@@ -1,12 +1,13 @@
 """Layout ``rows``: rows of one length, padded; inputs and targets are views of the same array.
 
 ``train.tokens.npy`` (rows, length + 1), ``train.lengths.npy``, ``train.source.npy`` (uint64, row number in the input), and with a
-separator in the template ``train.prompts.npy``: tokens up to and including it.
+separator in the template ``train.prompts.npy``: tokens up to and including it. ``train.input_ids.npy``, ``train.target_ids.npy`` (int32) and
+``train.attention_mask.npy`` (bool) are there on request. The input view still holds a row's last token at its first masked position; a
+plain padding loop has the padding id there, and so have these files.
 """
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from numpy.typing import NDArray
 
 from samebits.data.token_store import TokenStore
 from samebits.kernels.tokens.rows import place_rows
-from samebits.tokens.layouts.interface import Batch, Extras, PathOf, StoreLayout, StoreShape, close_all
-from samebits.tokens.layouts.npy_stream import NpyStream
+from samebits.tokens.keeping.kept_rows import KeptRows
+from samebits.tokens.layouts.interface import Extras, StoreLayout, npy_column, prompts_of, source_of
+from samebits.tokens.layouts.store_file import Column, Section, StoreShape
 
-__all__ = ["ROWS", "RowsWriter", "length_dtype", "materialize"]
+__all__ = ["DEFAULT_LENGTH", "ROWS", "length_dtype"]
 
 DEFAULT_LENGTH = 512  # tokens of an input row when the user does not say
-BLOCK_ROWS = 4096
 
 
 def length_dtype(width: int) -> str:
@@ -28,66 +29,53 @@ def length_dtype(width: int) -> str:
     return "<u2" if width <= 65535 else "<u4"
 
 
-class RowsWriter:
-    """Fixed rows, padded; inputs and targets are views of the same array."""
-
-    def __init__(self, path_of: PathOf, split: str, shape: StoreShape) -> None:
-        assert shape.width is not None
-        self.num_rows = 0
-        self.num_tokens = 0
-        self._width, self._pad = shape.width, shape.pad
-        self._tokens = NpyStream(path_of(f"{split}.tokens.npy"), shape.dtype, shape.width)
-        self._lengths = NpyStream(path_of(f"{split}.lengths.npy"), length_dtype(shape.width))
-        self._source = NpyStream(path_of(f"{split}.source.npy"), "<u8")
-        self._prompts = (
-            NpyStream(path_of(f"{split}.prompts.npy"), length_dtype(shape.width)) if shape.prompts else None
-        )
-
-    def append(self, batch: Batch) -> None:
-        """Place the rows block by block."""
-        stops = np.cumsum(batch.lengths)
-        starts = stops - batch.lengths
-        block = np.empty((min(BLOCK_ROWS, len(starts)), self._width), batch.ids.dtype)
-        for row in range(0, len(starts), BLOCK_ROWS):
-            begin, end = starts[row : row + BLOCK_ROWS], stops[row : row + BLOCK_ROWS]
-            place_rows(batch.ids, begin, end, block, self._pad)
-            self._tokens.append(block[: len(begin)])
-        self._lengths.append(batch.lengths)
-        self._source.append(batch.source)
-        if self._prompts:
-            self._prompts.append(batch.prompts)
-        self.num_rows += len(starts)
-        self.num_tokens += len(batch.ids)
-
-    def close(self) -> None:
-        """Close all files."""
-        close_all(self._tokens, self._lengths, self._source, self._prompts)
-
-
-def materialize(path_of: PathOf, split: str, *, pad: int) -> None:
-    """Write ``input_ids``, ``target_ids`` (int32) and ``attention_mask`` (bool) from finished rows.
-
-    The input view still holds a row's last token at its first masked position; a plain padding loop has the padding
-    id there, and so have these files.
-    """
-    tokens = np.load(path_of(f"{split}.tokens.npy"), mmap_mode="r")
-    lengths = np.load(path_of(f"{split}.lengths.npy"), mmap_mode="r")
-    length = tokens.shape[1] - 1
-    inputs = NpyStream(path_of(f"{split}.input_ids.npy"), "<i4", length)
-    targets = NpyStream(path_of(f"{split}.target_ids.npy"), "<i4", length)
-    masks = NpyStream(path_of(f"{split}.attention_mask.npy"), "|b1", length)
-    with closing(inputs), closing(targets), closing(masks):
-        for row in range(0, len(tokens), BLOCK_ROWS):
-            block = np.asarray(tokens[row : row + BLOCK_ROWS])
-            mask = np.arange(length) < lengths[row : row + BLOCK_ROWS].astype(np.int64)[:, None] - 1
-            inputs.append(np.where(mask, block[:, :-1], pad))
-            targets.append(np.where(mask, block[:, 1:], pad))
-            masks.append(mask)
-
-
-def _extras(path_of: PathOf, split: str, shape: StoreShape, extras: Extras) -> None:
+def _files(num_rows: int, shape: StoreShape, extras: Extras) -> dict[str, tuple[Section, ...]]:
+    assert shape.width is not None
+    lengths = length_dtype(shape.width)
+    columns = {
+        "tokens": Column(_tokens, shape.dtype, shape.width),
+        "lengths": Column(_lengths, lengths),
+        "source": Column(source_of, "<u8"),
+    }
+    if shape.prompts:
+        columns["prompts"] = Column(prompts_of, lengths)
     if extras.materialize:
-        materialize(path_of, split, pad=shape.pad)
+        length = shape.width - 1
+        columns["input_ids"] = Column(_inputs, "<i4", length)
+        columns["target_ids"] = Column(_targets, "<i4", length)
+        columns["attention_mask"] = Column(_mask, "|b1", length)
+    return {f"{name}.npy": npy_column(num_rows, column) for name, column in columns.items()}
+
+
+def _tokens(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[Any]:
+    """Rows of ids, filled up with padding."""
+    assert shape.width is not None
+    stops = rows.stops[start:stop]
+    starts = stops - rows.lengths[start:stop]
+    first = int(starts[0])
+    block = np.empty((stop - start, shape.width), shape.dtype)
+    place_rows(rows.ids(first, int(stops[-1])), starts - first, stops - first, block, shape.pad)
+    return block
+
+
+def _lengths(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[np.int64]:
+    return rows.lengths[start:stop]
+
+
+def _mask(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[np.bool_]:
+    assert shape.width is not None
+    found: NDArray[np.bool_] = np.arange(shape.width - 1) < rows.lengths[start:stop, None] - 1
+    return found
+
+
+def _inputs(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[Any]:
+    block = _tokens(rows, start, stop, shape)
+    return np.where(_mask(rows, start, stop, shape), block[:, :-1], shape.pad)
+
+
+def _targets(rows: KeptRows, start: int, stop: int, shape: StoreShape) -> NDArray[Any]:
+    block = _tokens(rows, start, stop, shape)
+    return np.where(_mask(rows, start, stop, shape), block[:, 1:], shape.pad)
 
 
 def _num_bytes(num_rows: int, num_tokens: int, shape: StoreShape, extras: Extras) -> int:
@@ -102,4 +90,4 @@ def _stored_ids(store: TokenStore, start: int, stop: int) -> NDArray[Any]:
     return found
 
 
-ROWS = StoreLayout(DEFAULT_LENGTH, 1, ("materialize",), RowsWriter, _extras, _num_bytes, _stored_ids)
+ROWS = StoreLayout(DEFAULT_LENGTH, 1, ("materialize",), _files, _num_bytes, _stored_ids)

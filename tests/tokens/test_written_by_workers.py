@@ -1,0 +1,187 @@
+"""Stores that workers split, shuffle and write: one result for any blocks, nodes, losses and deaths, and no row in the driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import needs_extra
+
+from samebits.api import run
+from samebits.core.observing.events import Event, ShardDone, Warned
+from samebits.core.options import RunOptions
+from samebits.core.plan import Shard
+from samebits.data import sealing
+from samebits.data.artifact import open_artifact
+from samebits.data.folding import output_file, piece_files, shape, tree
+from samebits.errors import Interrupted
+from samebits.executors.serial import SerialExecutor
+from samebits.testing import ShuffledExecutor
+from samebits.tokens.config import TokensConfig
+from samebits.tokens.keeping import arrange
+
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {"export": ("megatron",)},
+    "split": {"val_ratio": 0.2, "layout": "rows", "max_length": 32, "materialize": True},
+    "shuffled": {"shuffle": True, "val_ratio": 0.2, "template": "{text}{sep}{label}{eos}"},
+    "limited": {"limit": 123, "val_ratio": 0.1, "max_length": 16, "truncate": "window"},
+    "no split": {"shuffle": True, "layout": "rows", "max_length": 8, "val_ratio": 1e-9},
+}
+
+
+def build(dirty: Path, output: Path, settings: dict[str, Any], **how: Any) -> dict[str, bytes]:
+    """Build; return the bytes of every file."""
+    config = TokensConfig(inputs=(str(dirty),), cell_mb=0.004, **settings)
+    options = RunOptions(max_bad="100%", **how.pop("options", {}))
+    run("tokens", config, output=output, options=options, **how)
+    return {name: (output / name).read_bytes() for name in open_artifact(output).files}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many nodes, pieces, ranges and blocks."""
+    monkeypatch.setattr(sealing, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(output_file, "PIECE_BYTES", 700)
+    monkeypatch.setattr(arrange, "RANGE_BYTES", 2000)
+    monkeypatch.setattr(shape, "FEWEST_NODES", 5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_pieces_ranges_and_order_of_arrival_never_reach_the_files(
+    name: str, dirty: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES[name], executor=SerialExecutor())
+    request.getfixturevalue("small")
+    for seed in (-1, 4):
+        found = build(dirty, tmp_path / str(seed), CASES[name], executor=ShuffledExecutor(seed=seed))
+        assert found == expected
+    assert len(expected["train.source.npy"]) > 200
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_workers_elsewhere_write_the_same_files(executor: str, dirty: Path, tmp_path: Path) -> None:
+    needs_extra(executor)
+    expected = build(dirty, tmp_path / "expected", CASES["shuffled"], executor=SerialExecutor())
+    options = {"executor": executor, "workers": "2"}
+    assert build(dirty, tmp_path / "out", CASES["shuffled"], options=options) == expected
+
+
+@pytest.mark.usefixtures("small")
+def test_no_part_that_the_driver_takes_holds_ids(dirty: Path, tmp_path: Path) -> None:
+    """A store of a hundred kilobytes, and what is told of a shard has some numbers and its bad rows."""
+    sizes: list[int] = []
+
+    class Told(SerialExecutor):
+        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
+            promise = super().submit(task, shard, handle)
+            sizes.append(len(str(promise.result().part.told)) + len(promise.result().part.data))
+            return promise
+
+    files = build(dirty, tmp_path / "out", CASES["shuffled"], executor=Told())
+    assert len(files["train.bin"]) > 100_000
+    assert max(sizes) < 1500
+
+
+class _Meddling(SerialExecutor):
+    """Does something once, before the first shard of a task."""
+
+    def __init__(self, task: type[Any], meddle: Any) -> None:
+        super().__init__()
+        self.task, self.meddle = task, meddle
+
+    def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
+        if isinstance(task, self.task) and self.meddle:
+            meddle, self.meddle = self.meddle, None
+            meddle()
+        return super().submit(task, shard, handle)
+
+
+def _kept(folder: Path) -> dict[str, Path]:
+    """The last file of each stage."""
+    files = sorted(path for path in folder.iterdir() if path.name != piece_files.TOKEN)
+    return {path.name.partition("-")[0]: path for path in files}
+
+
+STAGES = {
+    "encode": arrange.SplitGroup,
+    "split": arrange.ScatterGroup,
+    "scatter train": arrange.OrderRange,
+    "order val": output_file.WriteBlock,
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("harm", ["flip", "remove"])
+def test_a_kept_file_that_is_lost_or_damaged_is_made_again_and_nothing_else(
+    stage: str, harm: str, dirty: Path, tmp_path: Path
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES["shuffled"], executor=SerialExecutor())
+    events: list[Event] = []
+
+    def meddle() -> None:
+        path = _kept(tmp_path / "out.journal" / "kept")[tree._file_name(stage, 0).partition("-")[0]]
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data) if harm == "flip" else path.unlink()
+
+    executor = _Meddling(STAGES[stage], meddle)
+    found = build(dirty, tmp_path / "out", CASES["shuffled"], executor=executor, observer=events.append)
+    assert found == expected
+    assert any("a part was lost" in event.message for event in events if isinstance(event, Warned))
+    done = [event.index for event in events if isinstance(event, ShardDone) and event.stage == stage]
+    assert len(done) == len(set(done)) + 1
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("case", ["shuffled", "limited"])
+@pytest.mark.parametrize(
+    "task", [tree.CountNode, arrange.SplitGroup, arrange.OrderRange, output_file.WriteBlock]
+)
+def test_a_run_that_ends_in_any_stage_goes_on_there(
+    task: type[Any], case: str, dirty: Path, tmp_path: Path
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES[case], executor=SerialExecutor())
+
+    class Stops(SerialExecutor):
+        def submit(self, given: Any, shard: Shard, handle: Any) -> Any:
+            # the first four shards are submitted before the first part is taken in
+            if isinstance(given, task) and shard.index == (5 if task is tree.CountNode else 2):
+                raise KeyboardInterrupt
+            return super().submit(given, shard, handle)
+
+    if case == "limited" and task is arrange.OrderRange:
+        pytest.skip("nothing is shuffled here")
+    with pytest.raises(Interrupted):
+        build(dirty, tmp_path / "out", CASES[case], executor=Stops())
+    events: list[Event] = []
+    assert (
+        build(dirty, tmp_path / "out", CASES[case], executor=SerialExecutor(), observer=events.append)
+        == expected
+    )
+    resumed = {event.stage for event in events if isinstance(event, ShardDone) and event.resumed}
+    assert "encode" in resumed
+
+
+@pytest.mark.usefixtures("small")
+def test_workers_that_do_not_see_the_folder_leave_writing_to_the_driver(
+    dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES["shuffled"], executor=SerialExecutor())
+    sees, working = piece_files._sees, [False]
+
+    class Elsewhere(SerialExecutor):
+        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
+            working[0] = True
+            try:
+                return super().submit(task, shard, handle)
+            finally:
+                working[0] = False
+
+    monkeypatch.setattr(piece_files, "_sees", lambda *place: not working[0] and sees(*place))
+    events: list[Event] = []
+    found = build(dirty, tmp_path / "out", CASES["shuffled"], executor=Elsewhere(), observer=events.append)
+    assert found == expected
+    assert {event.stage for event in events if isinstance(event, ShardDone)} == {"encode"}
