@@ -6,6 +6,7 @@ the bottleneck, ``training`` does the same for a step of lockstep training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +15,9 @@ from benchmarks.scale_sim import Step, simulate_many, step_seconds
 from samebits.data.folding.shape import MOST_ROW_UNITS, fan_in_of, num_partitions
 from samebits.data.folding.tree import MERGED_NODES, MOST_NODES
 from samebits.data.inputs.hashing import task_bytes
+from samebits.data.sealing import BLOCK_BYTES
+from samebits.graph.distance.matrix import PairGrid
+from samebits.graph.distance.matrix_fold import num_bands
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
 
@@ -23,10 +27,11 @@ NS = 1_000_000_000
 FIXED = ("refine",)
 # stages of a fold on workers, by the end of their names; the stage before a reduce is cut into nodes
 REDUCE, WRITE = " reduce", " write"
-ROWS = ("decode",)  # stages cut into nodes whose rows workers write
+BLOCKS = "write"  # stages that write blocks of the output begin so; their rows come from nodes
 # stages of a training whose rows stay with the workers, known by the first of these; a number behind a name is a cycle
 BY_KEY = ("duplicates", "count reduce")
 BY_ROWS = ("encode", "count", "score", "suspects", "report", "sample", "words", "ledger")
+READING = ("encode", "decode")  # stages of rows that read the input
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -101,19 +106,28 @@ def fit(
 def _kind(name: str, names: Sequence[str]) -> str:
     """Tell a stage of shards (``map``) from those of a fold on workers.
 
-    >>> [_kind(name, ["scan", "count", "count reduce"]) for name in ("scan", "count", "count reduce")]
-    ['map', 'nodes', 'reduce']
+    >>> counting = ["scan", "count", "count reduce", "count write", "write counts.jsonl"]
+    >>> [_kind(name, counting) for name in counting]
+    ['map', 'nodes', 'reduce', 'write', 'blocks']
+    >>> [_kind(name, ["learn", "encode", "write"]) for name in ("learn", "encode", "write")]
+    ['map', 'rows', 'blocks']
     >>> [_kind(name, ["encode", "duplicates", "count 1"]) for name in ("encode", "duplicates", "count 1")]
     ['rows', 'partitions', 'rows']
     """
     if BY_KEY[0] in names:
         plain = name.rstrip(" 0123456789")
         return "partitions" if plain in BY_KEY else "rows" if plain in BY_ROWS else "map"
+    if name.split(" ")[0] == BLOCKS:
+        return "blocks"
     if name.endswith(REDUCE):
         return "reduce"
     if name.endswith(WRITE):
         return "write"
-    return "nodes" if name in ROWS or name + REDUCE in names else "map"
+    if name + REDUCE in names:
+        return "nodes"
+    keeps_rows = not any(other.endswith(REDUCE) for other in names)
+    after = names[names.index(name) + 1 :][:1]
+    return "rows" if keeps_rows and after and after[0].split(" ")[0] == BLOCKS else "map"
 
 
 def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -> dict[str, Any]:
@@ -129,9 +143,14 @@ def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -
                 uses[name] = uses.get(name, 0.0) + seconds
     uses["final write"] = model["rest"] + model["rest_growing"] * num_bytes ** model["rest_power"]
     total += uses["final write"]
-    writing = (moved + model["output"] * num_bytes ** model["rest_power"]) / world.disk
-    uses["driver's disk"] = writing
-    total = max(total, writing)
+    written = model["output"] * num_bytes ** model["rest_power"]
+    if any(stage["kind"] == "blocks" for stage in model["stages"]) and workers > LOCAL_WORKERS:
+        # workers keep every byte of the output, read it again and write it
+        uses["shared storage"] = 3 * written / world.storage
+        uses["driver's disk"] = moved / world.disk
+    else:
+        uses["driver's disk"] = (moved + written) / world.disk
+    total = max(total, uses["driver's disk"], uses.get("shared storage", 0.0))
     return {
         "seconds": total,
         "bottleneck": max(uses, key=lambda name: (uses[name], name)),
@@ -174,13 +193,18 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
         number = num_partitions(num_bytes)
         seconds = stage["task"] * num_bytes / stage["shard_bytes"]
         return [_Tasks(number, seconds / number, driver, part_bytes, False)]
+    if stage["kind"] == "blocks":
+        power, measured = model["rest_power"], stage["shard_bytes"] * stage["shards"]
+        seconds = stage["task"] * stage["shards"] * (num_bytes / measured) ** power
+        number = max(1, math.ceil(model["output"] * num_bytes**power / BLOCK_BYTES))
+        return [_Tasks(number, seconds / number, driver, part_bytes, False)]
     cut = stage["grows"] and not model["one_file"]
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
     task = stage["task"] * (num_bytes / stage["shard_bytes"] if model["one_file"] else 1)
     fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows") else 1
     if stage["kind"] == "rows":  # a node's rows are in the memory of one worker
         fan_in = min(fan_in, max(1, int(MOST_ROW_UNITS // stage["shard_bytes"])))
-    reads = bool(stage["grows"]) and (stage["kind"] != "rows" or stage["name"] == BY_ROWS[0])
+    reads = bool(stage["grows"]) and (stage["kind"] != "rows" or stage["name"] in READING)
     return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, reads)]
 
 
@@ -194,6 +218,9 @@ def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) ->
     measured_bytes = counted["shard_bytes"] * counted["shards"]
     # by key as many as the size is worth; by language as many as were measured
     partitions = num_partitions(num_bytes) if power else stage["shards"]
+    if not model["in_bytes"]:  # bands of a matrix
+        side = math.isqrt(2 * num_bytes) + 1
+        partitions = num_bands(PairGrid(None, None, side, side, True))
     if stage["kind"] == "write":
         seconds = total * (num_bytes / measured_bytes) ** power
         return [_Tasks(partitions, seconds / partitions, stage["driver"], stage["part_bytes"], False)]

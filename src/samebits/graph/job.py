@@ -19,21 +19,27 @@ from samebits.core.engine import Engine
 from samebits.core.observing.events import Metric
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.output_file import write_outputs
+from samebits.data.folding.piece_files import Index
+from samebits.data.folding.stages import fold_stages
+from samebits.data.folding.tree import folding
 from samebits.data.table import write_table
 from samebits.graph.config import GraphConfig
-from samebits.graph.distance.costs import Scaled
-from samebits.graph.distance.matrix import MatrixShard, PairGrid, cut_pairs, fold_matrix, make_grid
+from samebits.graph.distance.matrix import MatrixShard, PairGrid, cut_pairs, make_grid
+from samebits.graph.distance.matrix_fold import MatrixFold, PairsTold, matrix_files, num_bands
 from samebits.graph.distance.until_exact import (
     OpenPairs,
     ProvenPart,
     ProveShard,
     RunStage,
-    count_open,
-    prove_matrix,
+    is_open,
+    prove_pairs,
 )
 from samebits.graph.formats.inputs import Loaded, load
 
 __all__ = ["JOB"]
+
+PAIRS, WRITE = "pairs", "write"  # stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class GraphJob:
     summary: str = "compare all pairs of graphs by edit distance, with bounds"
     Config: type[GraphConfig] = GraphConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("pairs", "open pairs")
+    stages: tuple[str, ...] = (*fold_stages(PAIRS), "open pairs", WRITE)
     bytes_per_worker: int = 50_000_000
 
     def plan(self, config: GraphConfig) -> Plan:
@@ -77,25 +83,93 @@ class GraphJob:
         )
 
     def run(self, plan: Plan, config: GraphConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Compare every pair and write the matrices."""
+        """Compare every pair and write the matrices, both on the workers."""
         inputs: GraphInputs = plan.inputs
-        scaled = config.scaled()
+        grid, scaled = inputs.grid, config.scaled()
         limit = config.limit(scaled)
         task = MatrixShard(scaled, config.budget, limit)
-        parts = engine.map_ordered("pairs", task, plan.shards, state=inputs.grid, unit="pairs")
-        found = fold_matrix(inputs.grid, parts)
-        about: dict[str, Any] = {}
-        if config.until_exact:
-            about["rounds"] = prove_matrix(inputs.grid, found, scaled, limit, _stage(engine))
-            about["open"] = count_open(inputs.grid, found, limit)
-        for name, matrix in found.items():
-            out.write_array(f"{name}.npy", matrix)
+        fold = MatrixFold(task, (grid.rows, grid.columns), num_bands(grid), config.until_exact)
+        pairs = _Pairs(engine, grid, task)
+
+        def write(found: list[tuple[None, Index]]) -> None:
+            places, values = pairs.proven(config.until_exact)
+            files = matrix_files(fold, [index for _, index in found], places, values)
+            write_outputs(workers, out, WRITE, files)
+
+        with folding(engine, plan.digest) as workers:
+            workers.run(
+                PAIRS,
+                fold,
+                plan.shards,
+                pairs.take,
+                partitions=fold.bands,
+                state=grid,
+                unit="pairs",
+                then=write,
+            )
         for name, loaded in (("rows", inputs.loaded), ("columns", inputs.against or inputs.loaded)):
             nodes, edges = ([f(g) for g in loaded.graphs] for f in (len, lambda g: len(g.edges)))
             write_table(out, f"{name}.jsonl", {"name": loaded.names, "nodes": nodes, "edges": edges})
-        summary = summarize(inputs.grid, found, scaled) | about
+        summary = {
+            "rows": grid.rows,
+            "columns": grid.columns,
+            "pairs": plan.shards.num_units,
+            "exact": pairs.exact,
+            "expansions": pairs.expansions,
+            "scale": 10**scaled.digits,  # what the matrices' integers are to be divided by
+            **pairs.about,
+        }
         out.write_json("summary.json", summary)
         return summary
+
+
+class _Pairs:
+    """Takes in what workers tell of their pairs, and lets those be proven that they left open.
+
+    Attributes:
+        exact: How many pairs are proven.
+        expansions: States looked at.
+        about: What the proving took, if it was asked for.
+    """
+
+    def __init__(self, engine: Engine, grid: PairGrid, task: MatrixShard) -> None:
+        self.engine, self.grid, self.task = engine, grid, task
+        self.exact = 0
+        self.expansions = 0
+        self.about: dict[str, int] = {}
+        self._open: list[NDArray[np.int64]] = [np.empty((4, 0), np.int64)]
+        self._proven: NDArray[np.int64] | None = None
+
+    def take(self, shard: Shard, told: Any) -> None:
+        """Take in one shard."""
+        found = PairsTold(*told)
+        self.exact, self.expansions = self.exact + found.exact, self.expansions + found.expansions
+        if found.open.size:
+            self._open.append(found.open)
+
+    def proven(self, until_exact: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return places in the matrices whose values were found later than the others, and the values of each matrix there."""
+        numbers, *found = np.concatenate(self._open, axis=1)
+        rows, columns = self.grid.places(numbers)
+        if until_exact and self._proven is None:  # else a band was lost, and this is asked again
+            self._proven = self._prove(np.stack([rows, columns]), np.stack(found))
+        values = np.stack(found) if self._proven is None else self._proven
+        places = rows * self.grid.columns + columns
+        if not self.grid.mirrored:
+            return places, values
+        return np.concatenate([places, columns * self.grid.columns + rows]), np.tile(values, 2)
+
+    def _prove(self, pairs: NDArray[np.int64], before: NDArray[np.int64]) -> NDArray[np.int64]:
+        values = before.copy()
+        task = self.task
+        rounds = prove_pairs(
+            self.grid, pairs, values, scaled=task.scaled, limit=task.limit, run=_stage(self.engine)
+        )
+        lower, upper, expansions = values
+        self.exact += int((lower == upper).sum())
+        self.expansions += int(expansions.sum() - before[2].sum())
+        self.about = {"rounds": rounds, "open": int(is_open(lower, upper, task.limit).sum())}
+        return values
 
 
 def _stage(engine: Engine) -> RunStage:
@@ -108,20 +182,6 @@ def _stage(engine: Engine) -> RunStage:
         return engine.map_ordered("open pairs", task, shards, state=state, unit="pairs")
 
     return run
-
-
-def summarize(grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled) -> dict[str, Any]:
-    """Count what was proven; ``scale`` is what the matrices' integers are to be divided by."""
-    exact = found["lower"] == found["upper"]
-    once = np.triu(np.ones_like(exact), 1) if grid.mirrored else np.ones_like(exact)
-    return {
-        "rows": grid.rows,
-        "columns": grid.columns,
-        "pairs": int(once.sum()),
-        "exact": int((exact & once).sum()),
-        "expansions": int(found["expansions"][once].sum()),
-        "scale": 10**scaled.digits,
-    }
 
 
 JOB = GraphJob()

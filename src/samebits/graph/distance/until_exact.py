@@ -20,7 +20,16 @@ from samebits.graph.distance.costs import Scaled
 from samebits.graph.distance.matrix import PairGrid
 from samebits.graph.distance.pack import GraphSet
 
-__all__ = ["OpenPairs", "ProveShard", "ProvenPart", "RunStage", "count_open", "prove_matrix", "prove_pair"]
+__all__ = [
+    "OpenPairs",
+    "ProveShard",
+    "ProvenPart",
+    "RunStage",
+    "is_open",
+    "prove_matrix",
+    "prove_pair",
+    "prove_pairs",
+]
 
 # Work of one slice of a pair in the units of ``matrix.CELL_COST``: 0.01 s first, then 0.1 s, then a second each
 UNITS = (1_600_000, 16_000_000, 160_000_000)
@@ -77,14 +86,21 @@ class ProveShard:
         )
 
 
-def prove_matrix(
-    grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled, limit: int, run: RunStage
+def prove_pairs(
+    grid: PairGrid,
+    pairs: NDArray[np.int64],
+    found: NDArray[np.int64],
+    *,
+    scaled: Scaled,
+    limit: int,
+    run: RunStage,
 ) -> int:
-    """Search on, round by round, until no pair is open that can be searched; writes into the matrices of ``found``.
+    """Search on, round by round, until no pair is open that can be searched.
 
     Args:
-        grid: The pairs.
-        found: Bounds and states of all pairs, from ``fold_matrix``.
+        grid: All pairs.
+        pairs: (2, pairs): row and column of each open pair, in the order of the grid.
+        found: (3, pairs): bounds and states of each, which are replaced by those found.
         scaled: The costs.
         limit: A distance of this or more need only be proven to be so.
         run: Runs a task over shards, and gives parts in shard order.
@@ -95,38 +111,42 @@ def prove_matrix(
     graphs = grid.graphs
     if graphs is None:
         return 0
-    rows, columns = np.nonzero(_open(grid, found, limit))
-    second = columns if grid.mirrored else columns + grid.rows
-    fits = np.maximum(graphs.sizes[rows], graphs.sizes[second]) <= MOST_NODES
-    rows, columns, second = rows[fits], columns[fits], second[fits]
-    places = no_places(graphs, len(rows))
+    rows, second = pairs[0], pairs[1] if grid.mirrored else pairs[1] + grid.rows
+    numbers = np.flatnonzero(np.maximum(graphs.sizes[rows], graphs.sizes[second]) <= MOST_NODES)
+    places = no_places(graphs, len(numbers))
     rounds = index = 0
-    while len(rows):
+    while len(numbers):
         units = UNITS[min(rounds, len(UNITS) - 1)]
-        shards = _cut(len(rows), units, index)
-        for shard, part in run(
-            ProveShard(scaled, limit, units), shards, OpenPairs(graphs, rows, second, places)
-        ):
+        shards = _cut(len(numbers), units, index)
+        state = OpenPairs(graphs, rows[numbers], second[numbers], places)
+        for shard, part in run(ProveShard(scaled, limit, units), shards, state):
             here = slice(shard.start, shard.stop)
-            for name, values in zip(("lower", "upper", "expansions"), part[:3], strict=True):
-                found[name][rows[here], columns[here]] = values
-                if grid.mirrored:
-                    found[name][columns[here], rows[here]] = values
+            found[:, numbers[here]] = part[:3]
             places[here] = part.places
         left = places[:, 0] > 0
-        rows, columns, second, places = rows[left], columns[left], second[left], places[left]
+        numbers, places = numbers[left], places[left]
         rounds, index = rounds + 1, index + len(shards)
     return rounds
 
 
-def count_open(grid: PairGrid, found: dict[str, NDArray[np.int64]], limit: int) -> int:
-    """Count the pairs that are neither exact nor proven to be beyond the limit."""
-    return int(_open(grid, found, limit).sum())
+def prove_matrix(
+    grid: PairGrid, found: dict[str, NDArray[np.int64]], scaled: Scaled, limit: int, run: RunStage
+) -> None:
+    """Search on as ``prove_pairs`` does; writes into the matrices of ``found``, which are those of ``fold_matrix``."""
+    unproven = is_open(found["lower"], found["upper"], limit)
+    rows, columns = np.nonzero(np.triu(unproven, 1) if grid.mirrored else unproven)
+    values = np.stack([matrix[rows, columns] for matrix in found.values()])
+    prove_pairs(grid, np.stack([rows, columns]), values, scaled=scaled, limit=limit, run=run)
+    for matrix, own in zip(found.values(), values, strict=True):
+        matrix[rows, columns] = own
+        if grid.mirrored:
+            matrix[columns, rows] = own
 
 
-def _open(grid: PairGrid, found: dict[str, NDArray[np.int64]], limit: int) -> NDArray[np.bool_]:
-    unproven = (found["lower"] < found["upper"]) & (found["lower"] < limit)
-    return np.triu(unproven, 1) if grid.mirrored else unproven
+def is_open(lower: NDArray[np.int64], upper: NDArray[np.int64], limit: int) -> NDArray[np.bool_]:
+    """Tell which pairs are neither exact nor proven to be beyond the limit."""
+    found: NDArray[np.bool_] = (lower < upper) & (lower < limit)
+    return found
 
 
 def _cut(pairs: int, units: int, index: int) -> list[Shard]:
