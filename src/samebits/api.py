@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +50,7 @@ from samebits.workers import Workers, files_of, open_executor, ranks_of_job
 
 if TYPE_CHECKING:
     from samebits.progress.notebook import Show
+    from samebits.url_output import UrlOutput
 
 __all__ = ["open_executor", "plan", "ranks_of", "refuse_ranks", "run"]
 
@@ -73,7 +77,7 @@ def run(
     Args:
         job: A job or its name.
         config: What to compute.
-        output: The folder to make.
+        output: The folder to make, or a URL that fsspec can write (``samebits.url_output``).
         options: How to compute it; never changes the result.
         observer: Told of every event.
         executor: An executor of your own, e.g. one of ``samebits.testing``; closed by you.
@@ -82,12 +86,33 @@ def run(
     Raises:
         SamebitsError: one of its subclasses; finished parts are kept for the next call.
     """
-    job, options, output = _job(job), options or RunOptions(), Path(output)
+    job, options = _job(job), options or RunOptions()
     options.check_stages(job.stages if options.stage_workers else ())
     config = with_listed_paths(config)
     ranks = ranks_of(job, options)
     if ranks is not None and not ranks.writes:
         return _help(job, config, options, ranks)
+    here = partial(_run_here, job, config, observer=observer, executor=executor, progress=progress)
+    if ":/" not in str(output):
+        return here(options, Path(output))
+    from samebits.url_output import UrlOutput, as_path, is_url  # few outputs are URLs
+
+    if not is_url(output):
+        return here(options, as_path(output))
+    return _run_to_url(UrlOutput(str(output)), job, config, options, here)
+
+
+def _run_here(
+    job: Job,
+    config: Any,
+    options: RunOptions,
+    output: Path,
+    *,
+    observer: Observer,
+    executor: Executor | None,
+    progress: Show,
+) -> RunRecord:
+    """Run into a local folder."""
     remove_finished(output)
     check_output(output, overwrite=options.overwrite)
     started = clock.seconds()
@@ -113,6 +138,26 @@ def run(
         raise Interrupted("interrupted; finished parts are kept", hint="the same command continues") from None
     finally:
         lock.release()
+
+
+def _run_to_url(
+    remote: UrlOutput,
+    job: Job,
+    config: Any,
+    options: RunOptions,
+    here: Callable[[RunOptions, Path], RunRecord],
+) -> RunRecord:
+    """Run into the staging folder of a URL and upload what was made; a run whose upload broke off is not repeated."""
+    with remote.locked():
+        remote.check(overwrite=options.overwrite)
+        if remote.is_staged and options.resume:
+            found = RunRecord(**remote.record())
+            if found.plan_digest == job.plan(config).digest:
+                remote.upload()
+                return found
+        record = here(replace(options, overwrite=True), remote.staged)
+        remote.upload()
+    return record
 
 
 def _shown(progress: Show, observer: Observer) -> AbstractContextManager[Observer]:

@@ -45,5 +45,5 @@ def train(
     columns = {config.text_column: "text_column", config.lang_column: "lang_column"}
     with as_inputs(data, columns) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("charset", config, output=output, options=options, observer=observer, progress=progress)
+        api.run("charset", config, output=Path(output), options=options, observer=observer, progress=progress)
     return CharsetModel.load(output)

@@ -112,7 +112,7 @@ def output_flag() -> SectionedOption:
         required=True,
         metavar="DIR",
         section=OTHER,
-        help="folder to write; must not exist yet",
+        help="folder or URL to write; must not exist yet",
     )
 
 

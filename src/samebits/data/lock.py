@@ -19,14 +19,14 @@ class OutputLock:
         OutputBusy: if another process holds it; says which.
     """
 
-    def __init__(self, path: Path, *, output: Path) -> None:
+    def __init__(self, path: Path, *, output: Path | str) -> None:
         self.path = path
         with writing(path):
             self._file = self._acquire(output)
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
-    def _acquire(self, output: Path) -> int:
+    def _acquire(self, output: Path | str) -> int:
         while True:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:

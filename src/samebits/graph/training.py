@@ -55,7 +55,7 @@ def train(
         )
     config = make_config(TrainConfig, {"inputs": inputs}, settings)
     api.refuse_ranks("graph.train", "graph_train", options)
-    api.run("graph_train", config, output=output, options=options, observer=observer, progress=progress)
+    api.run("graph_train", config, output=Path(output), options=options, observer=observer, progress=progress)
     return GraphModel.load(output)
 
 

@@ -45,5 +45,5 @@ def train(
     api.refuse_ranks("lm.train", "lm", options)
     with as_inputs(data, {config.text_column: "text_column"}) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("lm", config, output=output, options=options, observer=observer, progress=progress)
+        api.run("lm", config, output=Path(output), options=options, observer=observer, progress=progress)
     return LanguageModel.load(output)

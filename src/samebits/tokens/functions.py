@@ -46,7 +46,7 @@ def build(
     wanted = dict.fromkeys(config.parsed_template().columns, setting)
     with as_inputs(data, wanted) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("tokens", config, output=output, options=options, observer=observer, progress=progress)
+        api.run("tokens", config, output=Path(output), options=options, observer=observer, progress=progress)
     return TokenStore.open(output)
 
 
@@ -75,5 +75,7 @@ def train_tokenizer(
     config = make_config(TokenizerConfig, settings)
     with as_inputs(data, dict.fromkeys(config.columns or ("text",), "columns")) as inputs:
         config = dataclasses.replace(config, inputs=inputs)
-        api.run("tokens_train", config, output=output, options=options, observer=observer, progress=progress)
+        api.run(
+            "tokens_train", config, output=Path(output), options=options, observer=observer, progress=progress
+        )
     return Path(output) / "tokenizer.json"

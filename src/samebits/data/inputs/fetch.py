@@ -35,7 +35,7 @@ from samebits.data.inputs.http_get import Body, get
 from samebits.data.inputs.watched import GivenUp, Limits, Meter, run_watched
 from samebits.errors import InputError, MissingExtra
 
-__all__ = ["fetch_urls"]
+__all__ = ["describe", "fetch_urls", "may_pass", "without_secrets"]
 
 READ_BYTES = 1 << 20
 # Waits between tries: a hiccup is over in one second, a restarting server in ten; longer is for the user to judge.
@@ -72,7 +72,7 @@ def fetch_urls(arguments: Sequence[str]) -> dict[str, list[tuple[str, str, str]]
         MissingExtra: A package for this kind of URL is not installed.
     """
     limits = Limits.from_environment()
-    expanding = [(_without_secrets(a), partial(_expand, a)) for a in arguments]
+    expanding = [(without_secrets(a), partial(_expand, a)) for a in arguments]
     remotes = dict(zip(arguments, run_watched(expanding, limits), strict=True))
     wanted = [remote for found in remotes.values() for remote in found]
     paths = iter(run_watched([(remote.url, partial(_fetch, remote, limits)) for remote in wanted], limits))
@@ -84,7 +84,7 @@ def fetch_urls(arguments: Sequence[str]) -> dict[str, list[tuple[str, str, str]]
 
 def _expand(argument: str, _: Meter) -> list[Remote]:
     """List the files of a URL: one, all below a folder, or those that match ``*``."""
-    shown = _without_secrets(argument)
+    shown = without_secrets(argument)
     # "?" and "[" belong to ordinary URLs, and a web server has no folders that could be listed reliably.
     if is_web(argument) and "*" not in argument:
         name = posixpath.basename(re.sub(r"[?#].*", "", argument).rstrip("/"))
@@ -108,7 +108,7 @@ def _listed(argument: str, shown: str) -> Iterator[Remote]:
     names = {posixpath.relpath(found, root): found for found in paths}
     for name in sorted(names, key=os.fsencode):
         if not any(part.startswith(".") for part in name.split("/")):
-            url = _without_secrets(system.unstrip_protocol(names[name]))
+            url = without_secrets(system.unstrip_protocol(names[name]))
             yield Remote(name, system, names[name], url)
 
 
@@ -230,16 +230,17 @@ def _tried(action: Callable[[], T], url: str) -> T:
         except Exception as error:  # each file system has exceptions of its own
             # fsspec reports any failed request for a size as a missing file; the cause knows better.
             cause = (isinstance(error, FileNotFoundError) and error.__cause__) or error
-            if not _may_pass(cause):
-                raise InputError(f"cannot be fetched: {_describe(cause)}", path=url) from error
+            if not may_pass(cause):
+                raise InputError(f"cannot be fetched: {describe(cause)}", path=url) from error
             if number == tries:
-                message = f"cannot be fetched after {tries} tries: {_describe(cause)}"
+                message = f"cannot be fetched after {tries} tries: {describe(cause)}"
                 raise InputError(message, path=url, hint="try again later") from error
             time.sleep(seconds)
     raise AssertionError("the last try returns or raises")
 
 
-def _may_pass(error: BaseException) -> bool:
+def may_pass(error: BaseException) -> bool:
+    """Tell whether trouble on the network may be over in a while."""
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
         return status in BUSY_STATUSES
@@ -249,7 +250,8 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, OSError) or bool(names & {"ClientError", "TimeoutError", "FSTimeoutError"})
 
 
-def _describe(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
+    """Say what went wrong, in the server's words where it has some."""
     status, message = getattr(error, "status", None), getattr(error, "message", None)
     if isinstance(status, int) and message:
         return f"the server says {status} {message}"
@@ -263,10 +265,10 @@ def is_web(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-def _without_secrets(url: str) -> str:
+def without_secrets(url: str) -> str:
     """Hide a user name and password: messages and caches are no place for them.
 
-    >>> _without_secrets("https://me:secret@example.org/a.txt")
+    >>> without_secrets("https://me:secret@example.org/a.txt")
     'https://***@example.org/a.txt'
     """
     return re.sub(r"(?<=://)[^/@]+@", "***@", url)
