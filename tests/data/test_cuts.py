@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from samebits.core.engine import Engine
+from samebits.core.observing import waiting
 from samebits.core.observing.events import Event, StageStarted
-from samebits.data.compressed import decoders, index, opening, passes, points, tables, unpacked
+from samebits.data.compressed import decoders, index, opening, passes, points, tables, telling, unpacked
 from samebits.data.inputs import hashing
 from samebits.data.inputs.corpus import Corpus, open_corpus
 from samebits.data.inputs.reading import reading_by
@@ -267,6 +268,20 @@ def test_a_forged_index_is_found_out_and_made_again(
     assert not path.exists()
     assert read_corpus(opened(tmp_path, packed, "in.txt.gz", 4000)).num_lines == 3000
     assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize(("packer", "verb"), [("blocks", "indexing"), ("one frame", "unpacking")])
+def test_a_long_pass_says_how_far_it_is(
+    packer: str, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(waiting, "listener", lines.append)
+    monkeypatch.setattr(telling, "TELL_SECONDS", 0.0)
+    suffix, pack = PACKERS[packer]
+    opened(tmp_path, pack(TEXT), f"in.txt.{suffix}", 9000)
+    told = [line for line in lines if line]
+    assert told[-1] == f"{verb} {tmp_path / f'in.txt.{suffix}'}: {len(TEXT) / 1000:.1f} kB of content so far"
+    assert lines[-1] == ""
 
 
 def test_windows_that_changed_are_not_used(tmp_path: Path, read_corpus: ReadCorpus) -> None:

@@ -24,6 +24,7 @@ import xxhash
 from samebits.data.compressed import points
 from samebits.data.compressed.decoders import NEVER, BrokenStream, RestartPoint, content_from
 from samebits.data.compressed.points import POINT, RestartPoints, digest_of_window, is_in_order, point_of
+from samebits.data.compressed.telling import told
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.inputs.cache import new_file
 from samebits.data.readers.pieces import BOM, bom_length
@@ -161,7 +162,8 @@ class _Maker:
     def run(self, file: VerifiedFile) -> None:
         """Read the file, as far as it is whole."""
         with suppress(BrokenStream):
-            for data in content_from(file, self.header.compression, START, self):
+            content = content_from(file, self.header.compression, START, self)
+            for data in told(content, f"indexing {file.origin}"):
                 if self.header.delimiter:
                     self._scan(data)
                 self.end += len(data)

@@ -19,6 +19,7 @@ from typing import IO
 import xxhash
 
 from samebits.data.compressed.decoders import BrokenStream, decompressed
+from samebits.data.compressed.telling import told
 from samebits.data.files import remove_tree
 from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
 from samebits.data.inputs.cache import UNFINISHED, new_file
@@ -52,7 +53,7 @@ def make_copy(file: VerifiedFile, folder: Path, *, digest: str, compression: str
     home = folder / digest
     with new_file(home, origin=file.origin) as unfinished:
         with unfinished.open("wb") as out:
-            name = _write(decompressed(file, compression), out)
+            name = _write(told(decompressed(file, compression), f"unpacking {file.origin}"), out)
             out.flush()
             os.fsync(out.fileno())
         if not name:
