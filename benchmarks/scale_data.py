@@ -9,7 +9,7 @@ from pathlib import Path
 
 from samebits.core.seeds import rng_for
 
-__all__ = ["ENCODED", "TAIL", "write_inputs"]
+__all__ = ["ENCODED", "TAIL", "write_inputs", "zipf_text"]
 
 LARGE_BYTES = {"count": 32_000_000, "charset": 16_000_000, "langid": 12_000_000, "tokens": 32_000_000}
 SHARE_OF_SMALL = 4  # the small input is a quarter of the large one: two sizes show what grows with the input
@@ -40,7 +40,7 @@ def _write(place: Path, divisor: int) -> None:
     size = {name: num_bytes // divisor for name, num_bytes in LARGE_BYTES.items()}
     for name in ("count", "gz", "charset", "langid", "tokens", "decode", "graph"):
         (place / name).mkdir(parents=True, exist_ok=True)
-    counted = _zipf_text(size["count"])
+    counted = zipf_text(size["count"])
     (place / "count" / "words.txt").write_bytes(counted)
     (place / "gz" / "words.txt.gz").write_bytes(gzip.compress(counted, 1, mtime=0))
     sentences = _samples()
@@ -64,7 +64,8 @@ def _labelled(sentences: dict[str, list[str]], num_bytes: int) -> list[tuple[str
     return [(text, lang) for lang, words in sentences.items() for text in _lines(words, share, lang)]
 
 
-def _zipf_text(num_bytes: int) -> bytes:
+def zipf_text(num_bytes: int) -> bytes:
+    """Return lines of made-up words whose frequencies follow Zipf's law, about so many bytes."""
     ranks = rng_for(1, "scale", "words").zipf(TAIL, num_bytes // 5) % MOST_WORDS
     drawn = [_word(rank + 256) for rank in ranks.tolist()]  # three letters and more
     lines = (" ".join(drawn[at : at + WORDS_A_LINE]) for at in range(0, len(drawn), WORDS_A_LINE))
