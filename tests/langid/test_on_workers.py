@@ -59,7 +59,7 @@ def on_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "LEAST_BYTES", 0)
     monkeypatch.setattr(sources, "CELL_BYTES", 2048)
     monkeypatch.setattr(shape, "FEWEST_NODES", 5)
-    monkeypatch.setattr(run, "num_partitions", lambda num_bytes: 3)
+    monkeypatch.setattr(run, "partitions_of", lambda num_bytes: 3)
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

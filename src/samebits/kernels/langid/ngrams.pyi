@@ -19,21 +19,34 @@ def count_ngrams(
     ``counts`` are those of n-grams, ``raw`` of words; pairs counted less than ``least`` times are left out.
     """
 
+class FeatureIndex:
+    def __init__(self, keys: NDArray[np.uint64]) -> None: ...
+
 def link_ngrams(
-    keys: NDArray[np.uint64],
+    index: FeatureIndex,
     where: NDArray[np.uint64],
     stops: NDArray[np.int64],
     languages: NDArray[np.uint8],
     words: NDArray[np.uint8],
     word_stops: NDArray[np.int64],
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32]]: ...
+    first: int,
+    last: int,
+    groups: NDArray[np.uint8],
+    ends: NDArray[np.uint8],
+    contexts: NDArray[np.int32],
+    shorter: NDArray[np.int32],
+) -> None: ...
 def sum_words(
-    keys: NDArray[np.uint64],
+    index: FeatureIndex,
     where: NDArray[np.uint64],
     stops: NDArray[np.int64],
     languages: NDArray[np.uint8],
     values: NDArray[np.int32],
     words: NDArray[np.uint8],
     word_stops: NDArray[np.int64],
-    num_entries: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    first: int,
+    last: int,
+    out: int,
+    totals: NDArray[np.int64],
+    letters: NDArray[np.int32],
+) -> None: ...

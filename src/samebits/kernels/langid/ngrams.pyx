@@ -15,6 +15,10 @@ from samebits.kernels.langid.ngrams cimport (
     END, LONGEST_WORD, MOST_LETTERS, START, WORD_GROUP, extend, first_hash, key_of, word_key,
 )
 from samebits.kernels.langid.text.unicode cimport decode
+from samebits.kernels.langid.text.words cimport prefetch
+
+cdef enum:
+    AHEAD = 16  # keys
 
 cdef struct Pair:
     uint64_t key
@@ -161,28 +165,31 @@ cdef object exported(const PairTable* t, uint32_t least):
     return keys, where, languages, counts
 
 
-cdef class Index:
-    """Where each of the sorted keys is."""
+cdef class FeatureIndex:
+    """Where each of the sorted keys is. Threads may share one."""
 
     cdef const uint64_t[::1] keys
     cdef int32_t* slots  # feature + 1
     cdef uint64_t mask
 
     def __cinit__(self, const uint64_t[::1] keys):
-        cdef int64_t f
+        cdef int64_t f, n = keys.shape[0]
         cdef uint64_t k
         self.keys = keys
         self.mask = 1023
-        while self.mask < 2 * <uint64_t>keys.shape[0]:
+        while self.mask < 2 * <uint64_t>n:
             self.mask = 2 * self.mask + 1
         self.slots = <int32_t*>calloc(self.mask + 1, sizeof(int32_t))
         if self.slots == NULL:
             raise MemoryError
-        for f in range(keys.shape[0]):
-            k = keys[f] & self.mask
-            while self.slots[k]:
-                k = (k + 1) & self.mask
-            self.slots[k] = <int32_t>f + 1
+        with nogil:
+            for f in range(n):
+                if f + AHEAD < n:  # asked for before it is needed
+                    prefetch(&self.slots[keys[f + AHEAD] & self.mask])
+                k = keys[f] & self.mask
+                while self.slots[k]:
+                    k = (k + 1) & self.mask
+                self.slots[k] = <int32_t>f + 1
 
     def __dealloc__(self):
         free(self.slots)
@@ -205,46 +212,46 @@ cdef uint64_t hashed(const uint32_t* c, int64_t start, int length) noexcept nogi
 
 
 def link_ngrams(
-    const uint64_t[::1] keys,
+    FeatureIndex index,
     const uint64_t[::1] where,
     const int64_t[::1] stops,
     const uint8_t[::1] languages,
     const uint8_t[::1] words,
     const int64_t[::1] word_stops,
+    int64_t first,
+    int64_t last,
+    uint8_t[::1] groups,
+    uint8_t[::1] ends,
+    int32_t[::1] contexts,
+    int32_t[::1] shorter,
 ):
-    """For each feature its group and whether it ends a word, for each entry those of its context and shorter n-gram.
+    """For features ``first`` to ``last`` their group and whether they end a word, and for their entries context and shorter n-gram.
 
-    Returns groups uint8, ends uint8 (1: last letter is the end edge, 2: the start edge alone), contexts int32, shorter
-    int32 (entry numbers, -1: none; a word's shorter one is the n-gram at its start).
+    Written to ``groups``, ``ends`` (1: last letter is the end edge, 2: the start edge alone), ``contexts`` and ``shorter``
+    (entry numbers; -1, which must be there before, for none; a word's shorter one is the n-gram at its start).
     """
-    cdef Index index = Index(keys)
-    cdef int64_t num = keys.shape[0], f, n, w, a, length, start, x, y
-    groups, ends = np.empty(num, np.uint8), np.zeros(num, np.uint8)
-    contexts = np.full(languages.shape[0], -1, np.int32)
-    shorter = np.full(languages.shape[0], -1, np.int32)
-    cdef uint8_t[::1] group_view = groups, end_view = ends
-    cdef int32_t[::1] context_view = contexts, shorter_view = shorter
+    cdef int64_t f, n, w, a, length, start, x, y
     cdef uint32_t* c = <uint32_t*>malloc((longest_of(word_stops) + 2) * sizeof(uint32_t))
     if c == NULL:
         raise MemoryError
     with nogil:
-        for f in range(num):
+        for f in range(first, last):
             w, start, length = <int64_t>(where[f] >> 24), <int64_t>(where[f] >> 8 & 0xFFFF), <int64_t>(where[f] & 255)
             a = word_stops[w - 1] if w else 0
             n = edged_of(&words[a], word_stops[w] - a, c)
             x, y = -1, -1
+            ends[f] = 0
             if length == 0:
-                group_view[f] = WORD_GROUP
+                groups[f] = WORD_GROUP
                 y = index.find(hashed(c, 0, <int>min(3, n)))
             else:
-                group_view[f] = <uint8_t>(length - 1)
-                end_view[f] = 1 if c[start + length - 1] == END else 2 if length == 1 and c[start] == START else 0
+                groups[f] = <uint8_t>(length - 1)
+                ends[f] = 1 if c[start + length - 1] == END else 2 if length == 1 and c[start] == START else 0
                 if length > 1:
                     x, y = index.find(hashed(c, start, <int>length - 1)), index.find(hashed(c, start + 1, <int>length - 1))
-            link(stops, languages, f, x, context_view)
-            link(stops, languages, f, y, shorter_view)
+            link(stops, languages, f, x, contexts)
+            link(stops, languages, f, y, shorter)
     free(c)
-    return groups, ends, contexts, shorter
 
 
 cdef void link(
@@ -263,54 +270,60 @@ cdef void link(
 
 
 def sum_words(
-    const uint64_t[::1] keys,
+    FeatureIndex index,
     const uint64_t[::1] where,
     const int64_t[::1] stops,
     const uint8_t[::1] languages,
     const int32_t[::1] values,
     const uint8_t[::1] words,
     const int64_t[::1] word_stops,
-    int64_t num_entries,
+    int64_t first,
+    int64_t last,
+    int64_t out,
+    int64_t[::1] totals,
+    int32_t[::1] letters,
 ):
-    """For each entry of a word feature the sum of its n-grams' values in that language, and how many letters are known.
-
-    There are ``num_entries`` of them. Returns (int64 sums, int32 letters), in the order of features.
+    """For each entry of the words among features ``first`` to ``last`` the sum of its n-grams' values in that language, and how
+    many letters are known; written to ``totals`` and ``letters`` from ``out`` on.
     """
-    cdef Index index = Index(keys)
-    cdef int64_t f, w, a, n, s, x, e, known, out = 0
+    cdef int64_t f, w, a, n, s, x, e, known
     cdef int length
     cdef uint64_t h
     cdef int64_t sums[256]
-    totals, letters = np.zeros(num_entries, np.int64), np.zeros(num_entries, np.int32)
-    cdef int64_t[::1] total_view = totals
-    cdef int32_t[::1] letter_view = letters
+    cdef uint64_t keys[MOST_LETTERS * (LONGEST_WORD + 2)]
     cdef uint32_t* c = <uint32_t*>malloc((longest_of(word_stops) + 2) * sizeof(uint32_t))
     if c == NULL:
         raise MemoryError
     with nogil:
-        for f in range(keys.shape[0]):
+        for f in range(first, last):
             if where[f] & 255:
                 continue
             w = <int64_t>(where[f] >> 24)
             a = word_stops[w - 1] if w else 0
             n = edged_of(&words[a], word_stops[w] - a, c)
             known = 0
-            for e in range(stops[f - 1] if f else 0, stops[f]):
-                sums[languages[e]] = 0
-            for s in range(n):
+            for s in range(n):  # ask for the memory of all n-grams before the first is needed; a word feature has few letters
                 h = first_hash()
                 for length in range(1, min(MOST_LETTERS, n - s) + 1):
                     h = extend(h, c[s + length - 1])
-                    x = index.find(key_of(h, length))
+                    keys[MOST_LETTERS * s + length - 1] = key_of(h, length)
+                    prefetch(&index.slots[keys[MOST_LETTERS * s + length - 1] & index.mask])
+            for s in range(n):
+                for length in range(1, min(MOST_LETTERS, n - s) + 1):
+                    x = index.slots[keys[MOST_LETTERS * s + length - 1] & index.mask]
+                    prefetch(&index.keys[x - 1 if x else 0])
+            for e in range(stops[f - 1] if f else 0, stops[f]):
+                sums[languages[e]] = 0
+            for s in range(n):
+                for length in range(1, min(MOST_LETTERS, n - s) + 1):
+                    x = index.find(keys[MOST_LETTERS * s + length - 1])
                     if x < 0:
                         break
                     known += length == 1 and s > 0
                     for e in range(stops[x - 1] if x else 0, stops[x]):
                         sums[languages[e]] += values[e]
             for e in range(stops[f - 1] if f else 0, stops[f]):
-                if out < num_entries:
-                    total_view[out] = sums[languages[e]]
-                    letter_view[out] = <int32_t>known
+                totals[out] = sums[languages[e]]
+                letters[out] = <int32_t>known
                 out += 1
     free(c)
-    return totals, letters

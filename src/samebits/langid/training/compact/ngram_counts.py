@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,12 +14,13 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard, cut
 from samebits.core.ports.store import NoStore
-from samebits.kernels.langid.ngrams import count_ngrams, link_ngrams
+from samebits.kernels.langid.ngrams import FeatureIndex, count_ngrams, link_ngrams
 from samebits.langid.training.tasks import WordCounts
 
-__all__ = ["NgramCounts", "NgramVocabulary", "count", "link", "select"]
+__all__ = ["NgramCounts", "NgramVocabulary", "Selected", "count", "in_ranges", "link", "select"]
 
 PARTS = 16  # of the key space; a part of a 200-language corpus takes about 100 MB while it is counted, and every part reads all words
+RANGES_PER_THREAD = 4  # one may take longer than the others
 LEAST = 2  # a pair of feature and language counted less often is left out
 
 
@@ -115,10 +119,17 @@ def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
             "n-grams", CountKeys(), cut([PARTS], 1), state=(words, damped), unit="parts"
         )
     ]
-    # Ranges are of the high bits, in order.
-    keys, where, sizes, languages, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
-    del parts
-    return link(words, keys, where, np.cumsum(sizes, dtype=np.int64), languages, counts)
+    keys, where, sizes, languages, counts = _joined(parts)
+    stops = np.cumsum(sizes, dtype=np.int64)
+    return link(words, keys, where, stops, languages, counts, threads=engine.tasks_in_memory)
+
+
+def _joined(parts: list[KeysPart]) -> Iterator[NDArray[Any]]:
+    """Yield the columns of all parts, whose ranges are in order; a part's column goes as soon as it was joined."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    while columns:
+        yield np.concatenate(columns.pop(0))
 
 
 def link(
@@ -128,20 +139,59 @@ def link(
     stops: NDArray[np.int64],
     languages: NDArray[np.uint8],
     counts: NDArray[np.uint32],
+    *,
+    threads: int = 1,
 ) -> NgramCounts:
     """Find each n-gram's context and shorter n-gram."""
-    groups, ends, contexts, shorter = link_ngrams(
-        keys, where, stops, languages, words.words, words.word_stops
-    )
+    index = FeatureIndex(keys)
+    groups, ends = np.empty(len(keys), np.uint8), np.empty(len(keys), np.uint8)
+    contexts, shorter = np.full(len(languages), -1, np.int32), np.full(len(languages), -1, np.int32)
+
+    def link_range(first: int, last: int) -> None:
+        link_ngrams(
+            index,
+            where,
+            stops,
+            languages,
+            words.words,
+            words.word_stops,
+            first,
+            last,
+            groups,
+            ends,
+            contexts,
+            shorter,
+        )
+
+    in_ranges(link_range, len(keys), threads)
     return NgramCounts(keys, where, stops, languages, counts, groups, ends, contexts, shorter)
 
 
-def select(words: NgramVocabulary, counted: NgramCounts, keep: NDArray[np.bool_]) -> NgramCounts:
+def in_ranges(act: Callable[[int, int], None], number: int, threads: int) -> None:
+    """Do something without the GIL for each range of features, on so many threads."""
+    if threads == 1:
+        act(0, number)
+        return
+    cuts = [number * i // (RANGES_PER_THREAD * threads) for i in range(RANGES_PER_THREAD * threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        deque(pool.map(act, cuts[:-1], cuts[1:]), maxlen=0)  # raises what a range raised
+
+
+class Selected(NamedTuple):
+    """What is left of counts: features sorted by key, and their entries; not linked up yet."""
+
+    keys: NDArray[np.uint64]
+    where: NDArray[np.uint64]
+    stops: NDArray[np.int64]
+    languages: NDArray[np.uint8]
+    counts: NDArray[np.uint32]
+
+
+def select(counted: NgramCounts, keep: NDArray[np.bool_]) -> Selected:
     """Keep some entries; features without any go."""
     sizes = np.add.reduceat(keep, counted.stops - counted.sizes, dtype=np.int64)
     left = sizes > 0
-    return link(
-        words,
+    return Selected(
         counted.keys[left],
         counted.where[left],
         np.cumsum(sizes[left]),

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.kernels.langid.features import log2_fixed
-from samebits.kernels.langid.ngrams import sum_words
+from samebits.kernels.langid.ngrams import FeatureIndex, sum_words
 from samebits.kernels.langid.smoothing import gains_and_values
 from samebits.langid.model.features import powers_of_two
-from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary
+from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, in_ranges
 
 __all__ = ["WORD", "Smoothed", "logs", "smooth"]
 
@@ -46,7 +46,7 @@ def logs(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return log2_fixed(np.maximum(numbers, 1).astype(np.uint64))
 
 
-def smooth(words: NgramVocabulary, counted: NgramCounts) -> Smoothed:
+def smooth(words: NgramVocabulary, counted: NgramCounts, *, threads: int = 1) -> Smoothed:
     """Derive the values from the counts that are left."""
     gains, values, rest = gains_and_values(
         counted.counts,
@@ -62,7 +62,7 @@ def smooth(words: NgramVocabulary, counted: NgramCounts) -> Smoothed:
     )
     floors = ((ONE << BITS) - logs(rest)) * TENTHS[0] // 10
     chosen = np.flatnonzero(counted.per_entry(counted.groups == WORD))
-    gains[chosen] = values[chosen] = _of_words(words, counted, chosen, values, floors)
+    gains[chosen] = values[chosen] = _of_words(words, counted, chosen, values, floors, threads)
     return Smoothed(gains, values, floors)
 
 
@@ -72,18 +72,30 @@ def _of_words(
     chosen: NDArray[np.int64],
     values: NDArray[np.int32],
     floors: NDArray[np.int64],
+    threads: int,
 ) -> NDArray[np.int64]:
     """What the chosen entries, those of words, gain over their spelling."""
-    sums, letters = sum_words(
-        counted.keys,
-        counted.where,
-        counted.stops,
-        counted.languages,
-        values,
-        words.words,
-        words.word_stops,
-        len(chosen),
-    )
+    index = FeatureIndex(counted.keys)
+    sums, letters = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int32)
+
+    def sum_range(first: int, last: int) -> None:
+        before = int(counted.stops[first - 1]) if first else 0
+        sum_words(
+            index,
+            counted.where,
+            counted.stops,
+            counted.languages,
+            values,
+            words.words,
+            words.word_stops,
+            first,
+            last,
+            int(np.searchsorted(chosen, before)),
+            sums,
+            letters,
+        )
+
+    in_ranges(sum_range, len(counted.keys), threads)
     speech = counted.languages[chosen]
     total = np.bincount(
         words.counted.languages, weights=words.counted.counts, minlength=words.num_languages

@@ -19,7 +19,7 @@ from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, levels_of, pack
 from samebits.langid.training.backoff import take_rows
-from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, select
+from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, link, select
 from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
 from samebits.langid.training.compact.priors import biases
 from samebits.langid.training.compact.pruning import bucket_count, choose
@@ -80,6 +80,9 @@ def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         once_per_row=False,
     )
     languages, vocabulary = with_noise(rows, counted)
+    del counted
+    rows.words = vocabulary.words[: len(rows.words)]  # the same words, once
+    rows.word_stops = vocabulary.word_stops[: rows.num_words]
     files = derive(engine, languages, vocabulary, config.megabytes)
     report = _report(rows, files, sample_rows(identities, keep, REPORT_ROWS))
     samples = {"samples": int(keep.sum()), "removed": 0, "suspects": 0}
@@ -147,9 +150,13 @@ def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabyt
     counted = count(engine, words)
     if not len(counted.keys):
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
-    keep = choose(counted, smooth(words, counted).gains, num_bytes=megabytes * 1_000_000 - OTHER_FILES)
-    counted = select(words, counted, keep)
-    return _packed(languages, words, counted, smooth(words, counted))
+    threads = engine.tasks_in_memory
+    gains = smooth(words, counted, threads=threads).gains
+    keep = choose(counted, gains, num_bytes=megabytes * 1_000_000 - OTHER_FILES)
+    selected = select(counted, keep)
+    del counted, gains, keep  # the largest tables there are
+    counted = link(words, *selected, threads=threads)
+    return _packed(languages, words, counted, smooth(words, counted, threads=threads))
 
 
 def _packed(

@@ -19,9 +19,21 @@ from samebits.langid.training.report import write_summary
 __all__ = ["train_on_workers"]
 
 
+SMALL_BYTES = 4  # as many times more for a partition than of a count: its table is a smaller part of the work
+
+
+def partitions_of(num_bytes: int) -> int:
+    """Return how many partitions words and identities have.
+
+    >>> [partitions_of(number) for number in (1 << 28, 1 << 30, 20 << 30, 1 << 40)]
+    [2, 8, 64, 512]
+    """
+    return max(num_partitions(num_bytes // SMALL_BYTES), num_partitions(num_bytes) if num_bytes >> 36 else 1)
+
+
 def train_on_workers(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
     """Train; the driver is told sizes, digests and sums."""
-    encoded = EncodedNodes(num_partitions(plan.inputs.corpus.num_bytes))
+    encoded = EncodedNodes(partitions_of(plan.inputs.corpus.num_bytes))
 
     def take(shard: Shard, told: Any) -> None:
         encoded.take(plan, shard, told, out)
