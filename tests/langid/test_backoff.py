@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.langid.helpers import golden_rows, train, write_rows
 
 from samebits import langid
+from samebits.core.engine import Engine
+from samebits.data.artifact import ArtifactWriter
+from samebits.data.bad_rows import BadRows
 from samebits.data.readers.rows import TextColumn
 from samebits.errors import ConfigError, InputError, TooManyBadRows
+from samebits.executors.serial import SerialExecutor
 from samebits.langid import constants
+from samebits.langid.config import LangidConfig
+from samebits.langid.job import JOB
+from samebits.langid.training.backoff import RefineSample, WordBytes, refine, train_backoff
+from samebits.langid.training.gather import gather
+from samebits.langid.training.ledger import Ledger
+from samebits.langid.training.tasks import TokenRows
 
 TEXTS = {"en": ["good morning", "the house by the river"], "de": ["guten Morgen", "das Haus am Fluss"]}
 
@@ -199,3 +210,19 @@ def test_accuracy_on_86_languages_is_at_least_that_of_the_record(shared_data: Pa
     found = langid.train(given, output=tmp_path / "model").predict([row["text"] for row in tests])
     right = sum(label == row["lang"] for label, row in zip(found, tests, strict=True))
     assert right >= 0.85 * len(tests)
+
+
+def test_a_step_of_refinement_does_not_depend_on_how_many_rows_the_sample_stands_for(tmp_path: Path) -> None:
+    """Four times as many rows have every feature four times as often; the sample of both is the same."""
+    path = write_rows(tmp_path / "rows.jsonl", golden_rows())
+    config = LangidConfig(inputs=(str(path),), refine=0)
+    plan, engine = JOB.plan(config), Engine(SerialExecutor())
+    rows = gather(plan, config, engine, ArtifactWriter(tmp_path / "out", BadRows()))
+    found = train_backoff(rows, config, engine, Ledger(rows.num_train)).features
+    tokens = TokenRows(rows.tokens, rows.stops)
+    sample = RefineSample(tokens, WordBytes(rows.words, rows.word_stops), rows.labels, rows.num_train)
+    once = refine(engine, sample, found, 3)
+    more = replace(found, counts=4 * found.counts)
+    again = refine(engine, sample._replace(num_rows=4 * rows.num_train), more, 3)
+    assert (once.master == again.master).all()
+    assert (once.master != found.master).any()

@@ -56,7 +56,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def on_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every training is large: many nodes of several shards, and partitions."""
-    monkeypatch.setattr(large, "LEAST_BYTES", 0)
+    monkeypatch.setattr(large, "LEAST_BYTES", dict.fromkeys(MODES, 0))
     monkeypatch.setattr(sources, "CELL_BYTES", 2048)
     monkeypatch.setattr(shape, "FEWEST_NODES", 5)
     monkeypatch.setattr(run, "partitions_of", lambda num_bytes: 3)

@@ -6,8 +6,10 @@
    odd costs more than keeping wrong ones (dev/LOG.md).
 3. Refinement: counts say what is frequent, not what tells languages apart. Each pass scores all rows, turns scores into
    probabilities, and moves every value by the sum over rows of (is it the label) - p, divided by the square root of the
-   feature's count. It is plain gradient descent on whole numbers over all rows at once: any cut gives the same bits.
-   Suspects do not take part, which keeps wrong labels from being learnt by heart.
+   feature's count. Of more than 65,536 rows a sample is looked at, and its share of the count is taken: else steps would
+   shrink as rows are added, and grow with the sample until they overshoot (dev/LOG.md). It is plain gradient descent on
+   whole numbers over all rows at once: any cut gives the same bits. Suspects do not take part, which keeps wrong labels
+   from being learnt by heart.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, r
 __all__ = [
     "REFINE_ROWS",
     "BackoffResult",
+    "RefineSample",
     "WordBytes",
     "best_two",
     "can_refine",
@@ -101,9 +104,12 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         features = derive(rows.words, rows.word_stops, words, num)
         suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)
         if last and can_refine(config, features):
-            chosen = sample_rows(identities, keep & (ledger.reason != SUSPECT), REFINE_ROWS)
-            sample = take_rows(state.rows, chosen)
-            features = refine(engine, sample, state.words, state.labels[chosen], features, config.refine)
+            usable = keep & (ledger.reason != SUSPECT)
+            chosen = sample_rows(identities, usable, REFINE_ROWS)
+            sample = RefineSample(
+                take_rows(state.rows, chosen), state.words, state.labels[chosen], int(usable.sum())
+            )
+            features = refine(engine, sample, features, config.refine)
         trained = np.bincount(state.labels[keep], minlength=num) > 0
         report = _report(engine, rows, state, features, trained)
         counts = {"samples": int(keep.sum()), "removed": 0 if last else suspects, "suspects": suspects}
@@ -189,25 +195,30 @@ def can_refine(config: LangidConfig, features: Features) -> bool:
     return bool(config.refine and 1 < features.floors.shape[1] <= REFINE_LANGUAGES and len(features.keys))
 
 
-def refine(
-    engine: Engine,
-    sample: TokenRows,
-    words: WordBytes,
-    labels: NDArray[np.int32],
-    features: Features,
-    passes: int,
-) -> Features:
+class RefineSample(NamedTuple):
+    """Rows that refinement looks at, and the number of rows they stand for."""
+
+    rows: TokenRows
+    words: WordBytes
+    labels: NDArray[np.int32]
+    num_rows: int
+
+
+def refine(engine: Engine, sample: RefineSample, features: Features, passes: int) -> Features:
     """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow."""
+    rows, words, labels, num_rows = sample
     per_feature = np.add.reduceat(
         features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])
     )
+    # 256 times the square root of how often a sample of this size has the feature
     roots = np.array(
-        [isqrt(count << 16) for count in per_feature.tolist()], np.int64
-    )  # 256 times the square root
+        [isqrt((count << 16) * len(labels) // max(1, num_rows)) or 1 for count in per_feature.tolist()],
+        np.int64,
+    )
     divisor = np.repeat(roots, np.diff(features.stops, prepend=0))
     num_languages = features.floors.shape[1]
     for _ in range(passes):
-        full = (sample, words, features.scorer(), labels, len(divisor), num_languages)
+        full = (rows, words, features.scorer(), labels, len(divisor), num_languages)
         sums = np.zeros(len(divisor), np.int64)
         for part in run_rows(engine, "refine", RefineRows(), len(labels), full):
             sums += part

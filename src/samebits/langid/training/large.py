@@ -5,9 +5,11 @@ from __future__ import annotations
 from samebits.core.plan import Plan
 from samebits.langid.config import LangidConfig
 
-__all__ = ["MODEL_ARRAYS", "STAGES", "WRITE", "is_large"]
+__all__ = ["MODEL_ARRAYS", "STAGES", "WRITE", "input_bytes", "is_large"]
 
-LEAST_BYTES = 256 << 20  # of the inputs; below it files between the stages cost more than they save
+# Of the inputs, unpacked. Below it files between the stages cost more than they save; in exact mode they are felt for longer,
+# because its stages are so quick.
+LEAST_BYTES = {"exact": 1 << 30, "backoff": 256 << 20, "compact": 256 << 20}
 
 # The tables of words in a model, and their numbers.
 MODEL_ARRAYS: tuple[tuple[str, str], ...] = (
@@ -32,4 +34,9 @@ STAGES = (
 
 def is_large(plan: Plan, config: LangidConfig) -> bool:
     """Whether an input is worth keeping with the workers. A Parquet ledger is written by one process, which needs all of it."""
-    return bool(plan.inputs.corpus.num_bytes >= LEAST_BYTES and config.ledger != "parquet")
+    return input_bytes(plan) >= LEAST_BYTES[config.mode] and config.ledger != "parquet"
+
+
+def input_bytes(plan: Plan) -> int:
+    """Return how large the inputs are: unpacked where they can be cut, which shards then say."""
+    return max(int(plan.inputs.corpus.num_bytes), plan.shards.num_units)

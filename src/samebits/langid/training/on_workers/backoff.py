@@ -22,7 +22,7 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
 from samebits.langid.model.features import Features, derive
 from samebits.langid.model.model_files import write_model
-from samebits.langid.training.backoff import REFINE_ROWS, WordBytes, can_refine, refine, top_two
+from samebits.langid.training.backoff import REFINE_ROWS, RefineSample, WordBytes, can_refine, refine, top_two
 from samebits.langid.training.ledger import SUSPECT
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
 from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
@@ -136,7 +136,8 @@ def _refine(training: WorkerTraining, features: Features, number: int) -> Featur
     sample = take_sample(training, number, REFINE_ROWS)
     text = sample.text
     rows, words = TokenRows(text.tokens, text.stops), WordBytes(text.words, text.word_stops)
-    return refine(training.engine, rows, words, sample.labels, features, training.config.refine)
+    found = RefineSample(rows, words, sample.labels, number)
+    return refine(training.engine, found, features, training.config.refine)
 
 
 def _report(

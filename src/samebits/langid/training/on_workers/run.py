@@ -11,6 +11,7 @@ from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import num_partitions
 from samebits.data.folding.tree import Folding, folding
 from samebits.langid.config import LangidConfig
+from samebits.langid.training.large import input_bytes
 from samebits.langid.training.on_workers.encoded import EncodedNodes
 from samebits.langid.training.on_workers.row_files import EncodeNode
 from samebits.langid.training.on_workers.training import WorkerTraining
@@ -33,7 +34,7 @@ def partitions_of(num_bytes: int) -> int:
 
 def train_on_workers(plan: Plan, config: LangidConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
     """Train; the driver is told sizes, digests and sums."""
-    encoded = EncodedNodes(partitions_of(plan.inputs.corpus.num_bytes))
+    encoded = EncodedNodes(partitions_of(input_bytes(plan)))
 
     def take(shard: Shard, told: Any) -> None:
         encoded.take(plan, shard, told, out)
