@@ -9,12 +9,13 @@ A source release is made of the files as they are written: ``sdist`` and ``egg_i
 tarball lists the ``.pyx`` files and not the C made from them.
 
 The memoryview machinery that Cython writes into every module (30,000 lines of C) is compiled once, as ``_shared``, and
-the modules are compiled on all cores: a fresh set-up spends most of its time here.
+the modules are translated and compiled on all cores: a fresh set-up spends most of its time here.
 
 Two variables serve the comparison of builds (``benchmarks/lm_bits.py``): ``SAMEBITS_OPTIMIZE`` takes the place of ``-O3``, and
 ``SAMEBITS_ONLY`` compiles the modules whose names begin with one of some prefixes alone.
 """
 
+import multiprocessing
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,9 @@ DIRECTIVES = {
 SHARED = "samebits.kernels._shared"
 FLAGS = [os.environ.get("SAMEBITS_OPTIMIZE", "-O3"), "-ffp-contract=off", "-fno-math-errno"]
 LIBRARIES = {"samebits.kernels.text.inflate": ["z"]}  # zlib, which Python needs as well
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+# Translation takes a second per module. Processes that are not forked would run this file again.
+TRANSLATORS = CORES if multiprocessing.get_start_method() == "fork" else 0
 ONLY = tuple(os.environ.get("SAMEBITS_ONLY", "samebits").split())
 
 
@@ -75,11 +79,13 @@ modules = [*kernels, *arithmetic(), extension(KERNELS / "_shared.c")]
 modules = [module for module in modules if module.name.startswith(ONLY)]
 if not {"sdist", "egg_info", "dist_info"} & set(sys.argv):
     modules = cythonize(
-        modules, compiler_directives=DIRECTIVES, shared_utility_qualified_name=SHARED, quiet=True
+        modules,
+        nthreads=TRANSLATORS,
+        compiler_directives=DIRECTIVES,
+        shared_utility_qualified_name=SHARED,
+        quiet=True,
     )
 setup(
     ext_modules=modules,
-    options={
-        "build_ext": {"parallel": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2}
-    },
+    options={"build_ext": {"parallel": CORES}},
 )
