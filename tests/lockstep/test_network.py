@@ -55,7 +55,7 @@ def test_a_pulled_cable_is_named_on_both_sides_and_the_run_goes_on_with_the_same
     assert [row["error"] for row in found] == ["WorkerLost", "ClusterLost", "ClusterLost"], found
     assert found[0]["message"].startswith(("rank 1 (shards 2-3) was lost", "rank 2 (shards 4-6) was lost"))
     assert found[1]["message"].startswith("rank 1 is cut off at step ")
-    assert f"the meeting point at {far.here}:" in found[1]["message"]
+    assert f"the rendezvous at {far.here}:" in found[1]["message"]
     assert all("the same torchrun command again" in row["hint"] for row in found)
     assert steps_in(folder)[0] < 40
 

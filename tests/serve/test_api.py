@@ -88,7 +88,7 @@ def test_an_interrupt_ends_the_server_quietly_while_pages_watch(tmp_path: Path) 
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert said.splitlines() == [f"serving the runs in {tmp_path}; Ctrl-C ends it"]
+    assert said.splitlines() == [f"serving the runs in {tmp_path}; press Ctrl-C to stop"]
 
 
 def _lines(stream: object, wanted: int) -> list[bytes]:

@@ -217,7 +217,7 @@ def _load(artifact: Artifact, split: str, about: dict[str, Any]) -> tuple[NDArra
         lengths = artifact.array(f"{split}.lengths.npy", mmap=True)
         path = artifact.path(f"{split}.lengths.npy")
         checked.ensure(
-            lengths.dtype.kind == "u" and lengths.shape == tokens.shape[:1], path, "not a length a row"
+            lengths.dtype.kind == "u" and lengths.shape == tokens.shape[:1], path, "not one length per row"
         )
         if len(lengths):
             told = f"a row of {int(lengths.max())} tokens in rows of {tokens.shape[1]}"

@@ -38,7 +38,7 @@ def summarize_training(record: RunRecord) -> None:
         )
     if about.get("share_kept", 1.0) < 0.5:
         click.echo(
-            f"warning: only {about['share_kept']:.0%} of the text is letters and was used: digits and signs say nothing here",
+            f"warning: only {about['share_kept']:.0%} of the text is letters and was used: digits and signs carry no information here",
             err=True,
         )
     for cycle in about["cycles"]:

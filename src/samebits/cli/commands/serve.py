@@ -33,7 +33,7 @@ def _serve(folder: str, host: str, port: int | None, token: str, *, open_page: b
 
     def ready(url: str) -> None:
         click.echo(url)
-        click.echo(f"serving the runs in {folder}; Ctrl-C ends it", err=True)
+        click.echo(f"serving the runs in {folder}; press Ctrl-C to stop", err=True)
         if open_page:
             _open(url)
 

@@ -47,7 +47,7 @@ def open_board(prefix: str, rank: int, world: int, stall_timeout: float) -> Boar
         return Board(store, prefix, rank, world, stall_timeout)
     except (RuntimeError, OSError) as error:
         raise ClusterLost(
-            f"rank {rank} finds no meeting point at {_address()}: {str(error).splitlines()[0][:200]}",
+            f"rank {rank} cannot reach the rendezvous at {_address()}: {str(error).splitlines()[0][:200]}",
             hint="is torchrun running on the first machine, and is its port open from here?",
         ) from None
 
@@ -81,7 +81,7 @@ class Board:
             return self._arrive(word, clock.seconds() + ARRIVE * self._limit)
         except RuntimeError as error:
             raise ClusterLost(
-                f"the meeting point at {_address()} is lost: {str(error).splitlines()[0][:200]}",
+                f"the rendezvous at {_address()} is lost: {str(error).splitlines()[0][:200]}",
                 hint="look at rank 0's own messages, then start again",
             ) from None
 
@@ -159,7 +159,7 @@ class Board:
             lost(
                 {
                     "rank": -1,
-                    "reason": f"the meeting point at {_address()} gave no answer for {self._limit:g} s",
+                    "reason": f"the rendezvous at {_address()} gave no answer for {self._limit:g} s",
                 }
             )
 

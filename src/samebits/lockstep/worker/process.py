@@ -248,7 +248,7 @@ class _Worker:
             if all(self.meeting.ask(int(bool(objective.enter(mode))))):
                 return mode, tuple(refused)
             refused.append(mode)
-        raise SamebitsError(f"no way of computing works in every worker; tried {', '.join(refused)}")
+        raise SamebitsError(f"no mode works in every worker; tried {', '.join(refused)}")
 
     def make_step(self) -> bool:
         """Make one step; return False when the parent wants no more."""
