@@ -370,6 +370,48 @@ def test_damage_costs_the_same_rows_however_the_file_is_cut(
         assert equal(found, whole)
 
 
+@EVERY
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    at=st.floats(0, 1, exclude_max=True),
+    lost=st.integers(0, 40),
+    put=st.binary(max_size=20),
+    size=st.sampled_from([40, 200, 700]),
+    kind=st.sampled_from(["txt", "csv"]),
+)
+def test_any_damage_costs_the_same_rows_however_the_file_is_cut(
+    packer: str,
+    at: float,
+    lost: int,
+    put: bytes,
+    size: int,
+    kind: str,
+    tmp_path: Path,
+    read_corpus: ReadCorpus,
+) -> None:
+    suffix, pack = PACKERS[packer]
+    data = bytearray(pack(b"".join(LINES[:250]) if kind == "txt" else CSV[:9000], size))
+    start = int(at * len(data))
+    data[start : start + lost] = put
+
+    def read(cell_bytes: int, *, cut_compressed: bool = True) -> Any:
+        path = _written(tmp_path / f"in.{kind}.{suffix}", bytes(data))
+        corpus = open_corpus([str(path)], cell_bytes=cell_bytes, cut_compressed=cut_compressed)
+        has_index = corpus.sources[0].points is None or bool(corpus.sources[0].points.index)
+        try:
+            return read_corpus(corpus, max_line_bytes=2000), has_index
+        except InputError as error:  # no header
+            return str(error), has_index
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(points, "SPACING", 300)
+        found, has_index = read(300)
+        others = [read(1500)[0], read(1 << 40)[0]]
+        if has_index:  # what is read after damage are parts that the file itself tells
+            others.append(read(1, cut_compressed=False)[0])
+    assert all(other == found if isinstance(found, str) else equal(other, found) for other in others)
+
+
 def test_a_damaged_frame_costs_itself(tmp_path: Path, read_corpus: ReadCorpus) -> None:
     """The frames after it are read; the bad row says where the damage is."""
     data = bytearray(framed(TEXT))
@@ -400,14 +442,14 @@ def test_a_seek_table_that_lies_is_a_fault_and_no_row_comes_twice(
 
 
 @pytest.mark.parametrize("packer", ["blocks", "sized members", "frames", "one frame"])
-def test_a_bomb_is_refused_before_the_run(
-    packer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_bomb_is_refused(
+    packer: str, tmp_path: Path, read_corpus: ReadCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decoders, "FREE_BYTES", 1 << 20)
     monkeypatch.setattr(decoders, "MAX_RATIO", 3)
     suffix, pack = PACKERS[packer]
     with pytest.raises(InputError, match="expands to more than 3 times"):
-        opened(tmp_path, pack(b"word " * (1 << 19)), f"in.txt.{suffix}", 100)
+        read_corpus(opened(tmp_path, pack(b"word " * (1 << 19)), f"in.txt.{suffix}", 100))
 
 
 @EVERY

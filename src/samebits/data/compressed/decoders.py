@@ -27,6 +27,7 @@ __all__ = [
     "content_from",
     "decompressed",
     "inflated",
+    "is_bomb",
 ]
 
 # Prose shrinks 3 to 10 times, logs up to about 100; gzip's own limit is 1,032 and zstd's 32,768. What fits into
@@ -142,13 +143,18 @@ def inflated(data: bytes, compression: str, *, path: str) -> bytes:
     return b"".join(pieces)
 
 
+def is_bomb(num_bytes: int, size: int) -> bool:
+    """Tell whether so much content is out of all proportion to a file of this size."""
+    return num_bytes > FREE_BYTES and num_bytes > MAX_RATIO * size
+
+
 def check_ratio(num_bytes: int, size: int, path: str) -> None:
     """Refuse content out of all proportion to the file.
 
     Raises:
         InputError: It is more than ``MAX_RATIO`` times as large.
     """
-    if num_bytes > FREE_BYTES and num_bytes > MAX_RATIO * size:
+    if is_bomb(num_bytes, size):
         raise InputError(
             f"expands to more than {MAX_RATIO} times its {size} bytes, like a file made to fill disks",
             path=path,
@@ -291,10 +297,13 @@ class _Frames:
         self.inside = False
 
     def run(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the content."""
+        """Yield the content.
+
+        Steps lie on a grid of the file, wherever the stream began: what a step with damage gave is lost, and that must not depend on it.
+        """
         for block in blocks:
-            for at in range(0, len(block), ZSTD_STEP_BYTES):
-                yield from self._take(block[at : at + ZSTD_STEP_BYTES])
+            for at in range(-(self.position % ZSTD_STEP_BYTES), len(block), ZSTD_STEP_BYTES):
+                yield from self._take(block[max(at, 0) : at + ZSTD_STEP_BYTES])
         if self.inside:
             raise BrokenStream("the zstd data end too early")
 

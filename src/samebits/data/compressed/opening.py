@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from samebits.core.observing.units import show_size
-from samebits.data.compressed.decoders import check_ratio
 from samebits.data.compressed.passes import Pass, with_passes
 from samebits.data.compressed.tables import find_frames, find_members, thinned
 from samebits.data.inputs.corpus import Source
@@ -57,7 +56,6 @@ def _look(source: Source, cell_bytes: int, total: int) -> tuple[Source, Pass]:
     else:
         frames = find_members(source.path, source.size)
     if len(frames.contents) > 1 and frames.is_known and not is_csv:
-        check_ratio(sum(frames.contents), source.size, source.origin)
         return replace(source, points=thinned(frames, source.size)), "none"
     return source, "index" if is_large and source.size >= INDEX_SHARE * total else "none"
 

@@ -4,6 +4,8 @@ Frames are a chain: header, blocks with their sizes, perhaps a checksum. Most wr
 header; those of the seekable format may put it into a table at the end instead. ``bgzip`` writes members of at most 64 KiB of
 content, with the size of each in a field ``BC`` of its header. Other gzip members cannot be found without inflating them.
 
+A chain ends before sizes that cannot be: what follows is read as a stream, and whoever does so says what is wrong with it.
+
 What is read here has not been checked against the digests of the input: it only says where to cut. Readers check every point
 they pass, in bytes that have been checked.
 """
@@ -18,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from samebits.data.compressed import points
-from samebits.data.compressed.decoders import RestartPoint
+from samebits.data.compressed.decoders import RestartPoint, is_bomb
 from samebits.data.compressed.points import POINT, RestartPoints, point_of
 
 __all__ = ["Frames", "find_frames", "find_members", "thinned"]
@@ -35,6 +37,7 @@ UNKNOWN = -1
 BGZF_HEADER = struct.Struct("<4BI2BH2sHH")
 BGZF_START = (0x1F, 0x8B, 8, 4)
 BGZF_TRAILER_BYTES = 8
+MOST_BGZF_CONTENT = 1 << 16
 
 
 class Frames(NamedTuple):
@@ -97,10 +100,10 @@ def find_frames(path: str, size: int) -> Frames:
     """Walk the chain of Zstandard frames, as far as it goes."""
     source = _Bytes(path)
     with source.file:
-        frames = Frames([0], [])
+        frames, content = Frames([0], []), 0
         while frames.starts[-1] < size:
             found = _frame_at(source, frames.starts[-1], size)
-            if found is None:
+            if found is None or is_bomb(content := content + max(found[1], 0), size):
                 break
             frames.starts.append(found[0])
             frames.contents.append(found[1])
@@ -162,10 +165,13 @@ def find_members(path: str, size: int) -> Frames:
     """Walk the chain of gzip members that say their size, as far as it goes."""
     source = _Bytes(path)
     with source.file:
-        members = Frames([0], [])
+        members, content = Frames([0], []), 0
         for stop in _members(source, size):
+            length = int.from_bytes(source.at(stop - 4, 4), "little")
+            if length > MOST_BGZF_CONTENT or is_bomb(content := content + length, size):
+                break
             members.starts.append(stop)
-            members.contents.append(int.from_bytes(source.at(stop - 4, 4), "little"))
+            members.contents.append(length)
         return members
 
 

@@ -175,7 +175,8 @@ class _Cutter:
     def _give_up_on_long(self) -> Iterator[Piece]:
         """No record ends in the buffer: skip it if it is too long (a CR may still end it), else wait for more."""
         if self.skipping:
-            self.done = self.base + self.filled > self.stop
+            # the end of a record of our own is waited for: damage before it is ours as well
+            self.done = self.foreign and self.base + self.filled > self.stop
             self._drop(self.filled)
         elif self.filled - self._start() > self.max_line_bytes + 1:
             fault = too_long(self.base + self._start(), self.max_line_bytes)
