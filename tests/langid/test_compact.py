@@ -82,7 +82,7 @@ def test_workers_executors_and_order_of_rows_change_no_byte(tmp_path: Path, fold
         rows, output=tmp_path / "other", options=RunOptions(workers="2"), mode="compact", megabytes=2
     )
     assert other.languages[-1] == "zxx"
-    for name in ("buckets.npy", "stream.npy", "floors.npy", "biases.npy"):
+    for name in ("buckets.npy", "long_buckets.npy", "stream.npy", "floors.npy", "biases.npy"):
         assert (tmp_path / "other" / name).read_bytes() == (folder / name).read_bytes()
 
 
@@ -162,15 +162,14 @@ def test_a_forged_model_is_refused(tmp_path: Path, folder: Path, case: int) -> N
     """Whatever the numbers say, loading ends in an error of ours and never reads beyond the arrays."""
     buckets, stream = np.load(folder / "buckets.npy"), np.load(folder / "stream.npy")
     floors = np.load(folder / "floors.npy")
-    far, back, wide = buckets.copy(), buckets.copy(), buckets.copy()
-    far[-1] += 1
-    back[5] = back[4] - 1
-    wide[7] = 1 << 31
+    far, long = buckets.copy(), np.load(folder / "long_buckets.npy")
+    far[int(np.flatnonzero(buckets < 200)[0])] += 1
+    wide = np.append(buckets[:-1], np.uint8(255))
     open_end = stream.copy()
     open_end[-1] &= 0x7FFF
     forged = [
         ("buckets.npy", far),
-        ("buckets.npy", back),
+        ("long_buckets.npy", np.append(long, np.uint32(1 << 31))),
         ("buckets.npy", wide),
         ("buckets.npy", buckets[:-2]),
         ("buckets.npy", buckets.astype(np.int64)),

@@ -52,6 +52,12 @@ class LangidConfig:
         help="compact: size of the model",
         omit_default=True,  # models of earlier versions keep their digests
     )
+    source_column: str = option(
+        "",
+        help="compact: column that names the collection a row is from; near languages are then compared like with like",
+        metavar="NAME",
+        omit_default=True,
+    )
     sentences: Literal["none", "rules", "punkt"] = option(
         "none",
         help="split rows into sentences first: with built-in rules, or with NLTK as the reference does",

@@ -36,6 +36,7 @@ class LangidJob:
     default_executor: str = "threads"
     stages: tuple[str, ...] = (
         "encode",
+        "near",
         "count",
         "n-grams",
         "suspects",
@@ -83,7 +84,12 @@ class LangidJob:
             from samebits.langid.model.compact_files import write_compact
             from samebits.langid.training.compact.train import train_compact
 
-            compact = train_compact(rows, config, engine, ledger)
+            near = None
+            if config.source_column:
+                from samebits.langid.training.compact.near_counts import count_near
+
+                near = count_near(plan, config, engine)
+            compact = train_compact(rows, config, engine, ledger, near)
             write_compact(out, compact.files)
             reports = compact.reports
         else:

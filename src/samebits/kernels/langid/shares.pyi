@@ -15,3 +15,20 @@ def best_shares(
 
     A language's weight halves with every ``halving[letters]`` it is behind; ``powers[i]`` is 2**30 times 2**(-i / 2**bits).
     """
+
+def settle(
+    columns: NDArray[np.int32],
+    letters: NDArray[np.int32],
+    biases: NDArray[np.int32],
+    members: NDArray[np.int32],
+    group_stops: NDArray[np.int32],
+    allowed: NDArray[np.uint8],
+    of_model: NDArray[np.int32],
+    of_near: int,
+) -> NDArray[np.int32]:
+    """Return one score per language.
+
+    Columns are the languages, then one more for each of ``members`` (numbers of languages, group after group, each at most
+    once; ``group_stops`` are where groups end). Within a group a language is behind the best by ``of_model[letters]`` times its
+    score and ``of_near`` times its further column, over 1,024; languages that are not ``allowed`` take no part in it.
+    """

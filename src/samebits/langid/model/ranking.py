@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import isqrt
 from typing import Any
 
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from samebits.data.readers.rows import TextColumn
 from samebits.kernels.langid.compact import CompactScorer, WordCache
-from samebits.kernels.langid.shares import best_shares
+from samebits.kernels.langid.shares import best_shares, settle
 from samebits.langid.config import MOST_POINTS
 from samebits.langid.model.compact_files import CompactFiles
 from samebits.langid.model.features import powers_of_two
 
-__all__ = ["Contribution", "Ranker", "column_of"]
+__all__ = ["Contribution", "Ranker", "column_of", "settle_scores"]
 
 NO_LANGUAGE = "zxx"
 UNITS_PER_BIT = 64
@@ -32,6 +32,10 @@ TEXTS_PER_BLOCK = 1024  # their scores stay in the cache
 MOST_LETTERS = 400
 # A probability halves with every (FIRST + GROWTH * root of letters) / 64 bits.
 FIRST, GROWTH = 16, 60
+# Between near languages, of 1,024: what comparing like with like says (stored fourfold) counts in full, what the model says by
+# one over the root of the letters, as its errors of source add up; both times SURER, which changes probabilities alone.
+FULL, STORED, SURER = 1024, 4, 3
+OF_NEAR = SURER * FULL // STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,25 @@ class Ranker:
         names = self.files.languages
         return names.index(NO_LANGUAGE) if NO_LANGUAGE in names else -1
 
+    @cached_property
+    def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Near languages, as the kernel takes them."""
+        return self.files.groups()
+
+    @cached_property
+    def group_of(self) -> dict[int, tuple[int, ...]]:
+        """For each language that has near ones, the numbers of its group."""
+        number = self.files.languages.index
+        groups = [tuple(number(name) for name in group) for group in self.files.near]
+        return {member: group for group in groups for member in group}
+
+    @cached_property
+    def near_columns(self) -> dict[int, int]:
+        """For each language that has near ones, its further column."""
+        members = [name for group in self.files.near for name in group]
+        first = len(self.files.languages)
+        return {self.files.languages.index(name): first + k for k, name in enumerate(members)}
+
     def top(self, column: TextColumn) -> NDArray[np.int64]:
         """Return the best language of each text, -1 for none."""
         found, cache = np.empty(len(column), np.int64), WordCache()
@@ -88,7 +111,7 @@ class Ranker:
         mask = np.ones(len(self.files.languages), np.uint8) if allowed is None else allowed.astype(np.uint8)
         noisy, cache = self.noise >= 0 and (allowed is None or bool(allowed[self.noise])), WordCache()
         for part in _parts(len(column)):
-            scores, letters, noise = self._scores(column, part, cache)
+            scores, letters, noise = self._scores(column, part, cache, mask)
             if top == 1:
                 numbers[part, 0], shares[part, 0] = best_shares(
                     scores, letters, self.halving, powers_of_two(TABLE_BITS), mask, TABLE_BITS
@@ -103,13 +126,12 @@ class Ranker:
         return numbers, shares
 
     def _scores(
-        self, column: TextColumn, part: slice, cache: WordCache
+        self, column: TextColumn, part: slice, cache: WordCache, allowed: NDArray[np.uint8] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
         scores, letters, noise = self.scorer.score(
             column.buffer, column.starts[part], column.stops[part], MOST_POINTS, cache
         )
-        scores += self.files.biases
-        return scores, letters, noise
+        return settle_scores(self.files, scores, letters, self.groups, allowed), letters, noise
 
     def _best(
         self, scores: NDArray[np.int32], letters: NDArray[np.int32], top: int
@@ -140,19 +162,53 @@ class Ranker:
             "features": [Contribution(shown, kind, value / UNITS_PER_BIT) for (shown, kind), value in order],
         }
 
-    def _differences(self, text: str, first: int, second: int) -> dict[tuple[str, str], int]:
-        floors, biases = self.files.floors, self.files.biases
-        totals = {("prior odds", "prior"): int(biases[first] - biases[second])}
+    def _differences(self, text: str, first: int, second: int) -> dict[tuple[str, str], float]:
+        """What each feature adds to the lead of the first over the second, in units."""
+        group = self.group_of.get(first, ())
+        if second in group:
+            letters = int(self._scores(column_of([text]), slice(0, 1), WordCache())[1][0])
+            return self._sums(text, first, second, (float(of_model()[letters]) / FULL, OF_NEAR / FULL))
+        totals = self._sums(text, first, second, (1.0, 0.0))
+        scores = self._scores(column_of([text]), slice(0, 1), WordCache())[0][0]
+        among = float(scores[first] - scores[second]) - sum(totals.values())
+        return {**totals, ("among near languages", "near"): among} if among else totals
+
+    def _sums(
+        self, text: str, first: int, second: int, weights: tuple[float, float]
+    ) -> dict[tuple[str, str], float]:
+        floors, biases, near = self.files.floors, self.files.biases, self.near_columns
+        of_model, of_near = weights
+        totals = {("prior odds", "prior"): of_model * float(biases[first] - biases[second])}
         for edged, features in self.scorer.words_of(text.encode("utf-8", "replace"), MOST_POINTS):
             for start, length, entries in features:
                 values = dict(entries)
                 value = values.get(first, 0) - values.get(second, 0)
                 if length == 1 and start > 0:
                     value -= int(floors[first] - floors[second])
+                own = values.get(near.get(first, -1), 0) - values.get(near.get(second, -1), 0)
                 shown = edged[start : start + length] if length else edged[1:-1]
                 kind = f"{length}-gram" if length else "word"
-                totals[shown, kind] = totals.get((shown, kind), 0) + value
+                totals[shown, kind] = totals.get((shown, kind), 0.0) + of_model * value + of_near * own
         return totals
+
+
+def settle_scores(
+    files: CompactFiles,
+    columns: NDArray[np.int32],
+    letters: NDArray[np.int32],
+    groups: tuple[NDArray[np.int32], NDArray[np.int32]],
+    allowed: NDArray[np.uint8] | None = None,
+) -> NDArray[np.int32]:
+    """Turn the kernel's columns into one score per language: prior odds are added, near languages settled."""
+    mask = np.ones(len(files.languages), np.uint8) if allowed is None else allowed
+    return settle(columns, letters, files.biases, *groups, mask, of_model(), OF_NEAR)
+
+
+@cache
+def of_model() -> NDArray[np.int32]:
+    """Return the weight of the model's own scores between near languages, by known letters."""
+    weights = [SURER * isqrt(FULL * FULL // (letters + 1)) for letters in range(MOST_POINTS + 1)]
+    return np.array(weights, np.int32)
 
 
 def _parts(num: int) -> list[slice]:

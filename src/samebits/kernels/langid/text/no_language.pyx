@@ -1,8 +1,8 @@
 """Texts that are in no language, told by their signs: addresses, paths, code, hashes, base64.
 
-Letters of tokens that no prose has (``a/b``, ``camelCase``, ``x9f3a``) and signs of code speak for noise, all other letters
-against it. Keywords of code are words of many languages, so most of them count only beside such signs. Only ASCII is
-looked at: other scripts write signs between letters without spaces.
+Letters of tokens that no prose has (``a/b``, ``aCamelCase``, ``x9f3a``) and signs of code speak for noise, all other letters
+against it. Keywords of code are words of many languages, and names have capitals inside (``YouTube``, ``kwaZulu``), so most of
+these count only beside such signs. Only ASCII is looked at: other scripts write signs between letters without spaces.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -14,6 +14,10 @@ cdef enum:
     PER_SIGN = 4  # letters
     PER_END = 6
     PER_KEYWORD = 3
+    PER_ASSIGNMENT = 18  # = or += between spaces
+    PER_BRACKET = 14  # one that was never opened
+    PER_STRING = 5  # from the second on: quote and comma, colon or bracket
+    PER_IMPORT = 100  # import a, from a import b
     LEAST_VISIBLE = 5
     STRONG = 1
     WEAK = 2
@@ -21,6 +25,7 @@ cdef enum:
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
 cdef bint joints[128]
+cdef uint64_t FROM = 0x66726F6D, IMPORT = 0x696D706F7274
 cdef int signs[128]  # how much a sign speaks for code, in letters
 
 
@@ -78,6 +83,8 @@ cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
         others += c[i] >= 128
     if 2 * others > n:
         return False
+    if n > 3 and c[0] == 48 and c[1] == 120:  # 0x
+        return True
     for i in range(n):
         if c[i] >= 128:
             continue
@@ -91,6 +98,23 @@ cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
         elif c[i] == 40 and i > 0 and is_alnum(c[i - 1]) and (i + 1 == n or c[i + 1] < 48):
             return True
     return turns > 1 or (digits > 1 and letters > 1 and n > 5)
+
+
+cdef bint is_name(const uint32_t* c, int64_t n) noexcept nogil:
+    """Whether a token may be a name in code or in prose: a capital after a small letter, or capitals before two small ones."""
+    cdef int64_t i, capitals = 0, small = 0
+    for i in range(n):
+        if 65 <= c[i] < 91:
+            if small:
+                return True
+            capitals += 1
+        elif 97 <= c[i] < 123:
+            small += 1
+            if small > 1 and capitals > 1:
+                return True
+        else:
+            capitals = small = 0
+    return False
 
 
 cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
@@ -108,36 +132,68 @@ cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
     return packed
 
 
+cdef inline bint is_quote(uint32_t c) noexcept nogil:
+    return c == 34 or c == 39
+
+
+cdef int ending_of(const uint32_t* raw, int64_t num, int64_t unclosed, bint starts) noexcept nogil:
+    """How much the end of a text speaks for code: ``;``, an open bracket, one closed too often, a closed string before a sign."""
+    cdef uint32_t last = raw[num - 1], before = raw[num - 2] if num > 1 else 32
+    if last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and starts):
+        return PER_END
+    if last == 41 and unclosed < 0 and before != 58 and before != 59 and before != 45:  # no smiley
+        return PER_BRACKET
+    return PER_END * (is_quote(before) and (last == 44 or last == 41 or last == 93))
+
+
 cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept nogil:
     """Addresses, paths, code, hashes, base64: letters and signs that speak for noise are as many as other letters."""
-    cdef int64_t i = 0, start, letters, visible = 0, odd = 0, plain = 0, sign_letters = 0, weak = 0, keys = 0
+    cdef int64_t i = 0, start, end = 0, letters, visible = 0, odd = 0, plain = 0, sign_letters = 0, weak = 0, keys = 0
+    cdef int64_t names = 0, strings = 0, unclosed = 0, assigned, tokens = 0
     cdef int strength
-    cdef bint starts = False
-    cdef uint32_t last = 32
+    cdef uint64_t packed
+    cdef bint starts = False, is_from = False, is_import = False
     while i < num:
-        start, letters = i, 0
+        start, letters, assigned = i, 0, 0
         while i < num and not flags_of(t, raw[i]) & SPACE:
             letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
             sign_letters += signs[raw[i]] if raw[i] < 128 else 0
+            unclosed += (raw[i] == 40) - (raw[i] == 41)
+            assigned += raw[i] == 61
+            strings += i > start and is_quote(raw[i - 1]) and (raw[i] == 44 or raw[i] == 58 or raw[i] == 41 or raw[i] == 93)
             i += 1
         if i > start:
-            strength = strength_of(packed_of(raw + start, i - start)) if letters <= 8 else 0
+            packed = packed_of(raw + start, i - start) if letters <= 8 else 0
+            strength = strength_of(packed)
             keys += PER_KEYWORD * ((strength > 0) + (strength == STRONG or (strength > 0 and visible == 0)))
             starts = starts or (visible == 0 and strength > 0)
+            is_from = is_from or (tokens == 0 and packed == FROM)
+            odd += PER_IMPORT * (is_from and tokens == 2 and packed == IMPORT)
+            is_import = is_import or (tokens == 0 and packed == IMPORT)
+            # A string alone before a sign, or as a key.
+            odd += letters * (is_quote(raw[start]) and i - start > 3 and is_quote(raw[i - 2]) and (raw[i - 1] == 44 or raw[i - 1] == 58))
             visible += i - start
-            last = raw[i - 1]
-            odd += PER_END * (last == 61 and letters == 0)  # = with a space before it
+            tokens += 1
+            end = i
+            odd += PER_ASSIGNMENT * (assigned > 0 and letters == 0)
             if strength == WEAK:
                 weak += letters
             elif strength == STRONG or is_odd(raw + start, i - start):
                 odd += letters
+            elif is_name(raw + start, i - start):
+                names += letters
             else:
                 plain += letters
         i += 1
+    odd += PER_IMPORT * (is_import and tokens == 2) + PER_STRING * max(strings - 1, 0)
     odd += sign_letters - PER_SIGN * (sign_letters > PER_SIGN)  # one sign says little
-    odd += PER_END * (last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and starts))
+    odd += ending_of(raw, end, unclosed, starts) if end > 0 else 0
     if odd > 0:
         odd += weak + keys
     else:
         plain += weak
+    if odd >= PER_END:
+        odd += names
+    else:
+        plain += names
     return visible >= LEAST_VISIBLE and odd > 0 and odd >= plain

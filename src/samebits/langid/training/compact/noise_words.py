@@ -27,6 +27,9 @@ args argc argv async bool cfg char const cout ctx def elif endif endl enum err e
 int io json kwargs lambda len malloc mut nil np npm nullptr numpy obj println printf proc ptr pub px sizeof sql src std
 stderr stdin stdio stdout str strcpy struct sudo tmp tuple typedef uint utf var vec void wget xml yaml html css div href
 """
+# Keywords that are also words of a language: about as frequent in both, so that what stands beside them decides.
+_SHARED = "assert false none raise return self true yield"
+SHARED_TIMES = 12
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MASK = (1 << 64) - 1
 
@@ -50,7 +53,8 @@ def noise_words() -> list[str]:
     """Return the words, with repeats, in a fixed order."""
     numbers = _Numbers()
     makers = (_random, _random, _hexadecimal, _mash, _mash, _repeated, _home, _rolled)
-    return [*(_CODE.split() * CODE_TIMES), *(makers[i % len(makers)](numbers) for i in range(NUM_WORDS))]
+    code = [*(_CODE.split() * CODE_TIMES), *(_SHARED.split() * SHARED_TIMES)]
+    return [*code, *(makers[i % len(makers)](numbers) for i in range(NUM_WORDS))]
 
 
 def _random(numbers: _Numbers) -> str:

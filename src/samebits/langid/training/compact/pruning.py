@@ -54,4 +54,4 @@ def bucket_count(num_features: int) -> int:
 def _bytes(features: NDArray[np.int32], entries: NDArray[np.int32], least: int) -> int:
     """Bytes of a model with the entries that weigh so much; a feature is there if one of its entries is."""
     num = len(features) - int(np.searchsorted(features, least))
-    return 2 * (num + len(entries) - int(np.searchsorted(entries, least))) + 4 * bucket_count(num)
+    return 2 * (num + len(entries) - int(np.searchsorted(entries, least))) + bucket_count(num)

@@ -18,7 +18,11 @@ from samebits.kernels.langid.dict import first_rows
 from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, levels_of, pack
+from samebits.langid.model.ranking import settle_scores
 from samebits.langid.training.backoff import take_rows
+from samebits.langid.training.compact.near_counts import NearCounts
+from samebits.langid.training.compact.near_entries import Entries, attach, groups_of
+from samebits.langid.training.compact.near_values import near_values
 from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, link, select
 from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
 from samebits.langid.training.compact.priors import biases
@@ -42,6 +46,7 @@ __all__ = [
 ]
 
 REPORT_ROWS = 20_000
+NEAR_PART = 30  # one part in so many is for what tells near languages apart
 OTHER_FILES = 64_000  # bytes of the names, the report and the manifest
 SHIFT = 4  # from 1/1024 bit to 1/64
 
@@ -55,8 +60,10 @@ class CompactResult:
     reports: list[dict[str, Any]]
 
 
-def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger) -> CompactResult:
-    """Train; empty rows and duplicates go to the ledger.
+def train_compact(
+    rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledger, near: NearCounts | None = None
+) -> CompactResult:
+    """Train; empty rows and duplicates go to the ledger; ``near`` are counts of near languages by source.
 
     Raises:
         ConfigError: for more languages than an entry has room for.
@@ -83,7 +90,7 @@ def train_compact(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
     del counted
     rows.words = vocabulary.words[: len(rows.words)]  # the same words, once
     rows.word_stops = vocabulary.word_stops[: rows.num_words]
-    files = derive(engine, languages, vocabulary, config.megabytes)
+    files = derive(engine, languages, vocabulary, config.megabytes, near)
     report = _report(rows, files, sample_rows(identities, keep, REPORT_ROWS))
     samples = {"samples": int(keep.sum()), "removed": 0, "suspects": 0}
     return CompactResult(files, rows.num_words, [{"cycle": 1, **samples, **report}])
@@ -141,7 +148,13 @@ def with_noise(rows: WordRows, counted: WordCounts) -> tuple[list[str], NgramVoc
     )
 
 
-def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabytes: int) -> CompactFiles:
+def derive(
+    engine: Engine,
+    languages: list[str],
+    words: NgramVocabulary,
+    megabytes: int,
+    near: NearCounts | None = None,
+) -> CompactFiles:
     """Make a model of at most so many megabytes from word counts.
 
     Raises:
@@ -151,24 +164,31 @@ def derive(engine: Engine, languages: list[str], words: NgramVocabulary, megabyt
     if not len(counted.keys):
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
     threads = engine.tasks_in_memory
+    room = megabytes * 1_000_000 - OTHER_FILES
+    of_near = room // NEAR_PART if near is not None else 0
     gains = smooth(words, counted, threads=threads).gains
-    keep = choose(counted, gains, num_bytes=megabytes * 1_000_000 - OTHER_FILES)
+    keep = choose(counted, gains, num_bytes=room - of_near)
     selected = select(counted, keep)
     del counted, gains, keep  # the largest tables there are
     counted = link(words, *selected, threads=threads)
-    return _packed(languages, words, counted, smooth(words, counted, threads=threads))
-
-
-def _packed(
-    languages: list[str], words: NgramVocabulary, counted: NgramCounts, smoothed: Smoothed
-) -> CompactFiles:
-    levels = levels_of(smoothed.values.astype(np.int64) >> SHIFT)
-    buckets, stream = pack(
-        counted.keys, counted.sizes, counted.languages, levels, bucket_count(len(counted.keys))
-    )
+    smoothed = smooth(words, counted, threads=threads)
+    entries = _entries(counted, smoothed)
+    if near is not None:
+        entries = attach(entries, near_values(engine, near), languages, num_bytes=of_near)
+    buckets, stream = pack(*entries, bucket_count(len(counted.keys)))
     return CompactFiles(
-        languages, buckets, stream, (smoothed.floors >> SHIFT).astype(np.int32), biases(languages, words)
+        languages,
+        buckets,
+        stream,
+        (smoothed.floors >> SHIFT).astype(np.int32),
+        biases(languages, words),
+        groups_of(languages) if near is not None else (),
     )
+
+
+def _entries(counted: NgramCounts, smoothed: Smoothed) -> Entries:
+    levels = levels_of(smoothed.values.astype(np.int64) >> SHIFT)
+    return Entries(counted.keys, counted.sizes, counted.languages, levels)
 
 
 def _report(rows: Rows, files: CompactFiles, chosen: NDArray[np.int64]) -> dict[str, Any]:
@@ -190,7 +210,7 @@ def score_texts(files: CompactFiles, column: TextColumn) -> tuple[NDArray[np.int
     for first in range(0, len(column), REPORT_ROWS):
         part = slice(first, first + REPORT_ROWS)
         scores, letters, _ = scorer.score(column.buffer, column.starts[part], column.stops[part], MOST_POINTS)
-        scores = scores + files.biases
+        scores = settle_scores(files, scores, letters, files.groups())
         best = scores.argmax(axis=1)
         ranked = np.partition(scores, -2, axis=1) if scores.shape[1] > 1 else np.repeat(scores, 2, axis=1)
         top[part] = np.where(letters > 0, best, -1)
