@@ -49,7 +49,7 @@ lt lv mi mk mn mr ms nb nl nn pa pl pt ro ru sk sl sn so sq sr st sv sw ta te th
 LINGUA = _LINGUA.split()
 LEAST_TEXT = 90_000  # bytes a language must have besides the held-out sources
 LEAST_ROWS = 30  # of the held-out source
-PER_LANGUAGE = 300
+PER_LANGUAGE = 200
 Sets = dict[str, list[tuple[str, str]]]
 
 
