@@ -27,6 +27,7 @@ def train(source: Path, target: Path, *, workers: int) -> dict[str, Any]:
     settings = open_artifact(default_folder()).config
     command = [sys.executable, "-m", "samebits", "langid", "train", str(source), "-o", str(target)]
     command += ["--mode", "compact", "--megabytes", str(settings.get("megabytes", 15)), "--ledger", "none"]
+    command += ["--source-column", "source"]
     started = time.perf_counter()
     subprocess.run([*command, "-w", str(workers), "-q"], check=True)
     seconds = time.perf_counter() - started
