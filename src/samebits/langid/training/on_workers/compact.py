@@ -13,6 +13,7 @@ from samebits.data.folding.piece_files import PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.model.compact_files import CompactFiles, write_compact
+from samebits.langid.training.compact.near_counts import count_near
 from samebits.langid.training.compact.train import (
     REPORT_ROWS,
     check_number,
@@ -60,7 +61,9 @@ def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
     counted = training.count(1, once_per_row=False, answers=False)
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
-    files = derive(training.engine, languages, vocabulary, training.config.megabytes)
+    config = training.config
+    near = count_near(training.plan, config, training.engine) if config.source_column else None
+    files = derive(training.engine, languages, vocabulary, config.megabytes, near)
     write_compact(out, files)
     report = (
         _report_on_eval(training, files) if training.layout.has_eval else _report(training, counted, files)
