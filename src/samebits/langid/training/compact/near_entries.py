@@ -15,12 +15,12 @@ from samebits.langid.model.compact_files import MOST_LANGUAGES, levels_of
 from samebits.langid.training.compact.near_counts import GROUPS
 from samebits.langid.training.compact.near_values import NearValues
 
-__all__ = ["Entries", "attach", "groups_of"]
+__all__ = ["ModelEntries", "attach", "groups_of"]
 
 SHIFT = 4  # from 1/1024 bit to 1/64
 
 
-class Entries(NamedTuple):
+class ModelEntries(NamedTuple):
     """Features sorted by key, how many entries each has, and the entries' columns and levels."""
 
     keys: NDArray[np.uint64]
@@ -41,7 +41,7 @@ def groups_of(languages: list[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def attach(model: Entries, near: NearValues, languages: list[str], *, num_bytes: int) -> Entries:
+def attach(model: ModelEntries, near: NearValues, languages: list[str], *, num_bytes: int) -> ModelEntries:
     """Add entries of at most ``num_bytes``."""
     present = groups_of(languages)
     place = np.minimum(np.searchsorted(model.keys, near.keys), len(model.keys) - 1)
@@ -58,7 +58,7 @@ def attach(model: Entries, near: NearValues, languages: list[str], *, num_bytes:
     order = np.lexsort((columns, keys))
     keys = keys[order]
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    return Entries(keys[starts], np.diff(starts, append=len(keys)), columns[order], levels[order])
+    return ModelEntries(keys[starts], np.diff(starts, append=len(keys)), columns[order], levels[order])
 
 
 def _of_group(

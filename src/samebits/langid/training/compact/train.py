@@ -21,7 +21,7 @@ from samebits.langid.model.compact_files import MOST_LANGUAGES, CompactFiles, le
 from samebits.langid.model.ranking import settle_scores
 from samebits.langid.training.backoff import take_rows
 from samebits.langid.training.compact.near_counts import NearCounts
-from samebits.langid.training.compact.near_entries import Entries, attach, groups_of
+from samebits.langid.training.compact.near_entries import ModelEntries, attach, groups_of
 from samebits.langid.training.compact.near_values import near_values
 from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, count, link, select
 from samebits.langid.training.compact.noise_words import NO_LANGUAGE, noise_words
@@ -186,9 +186,9 @@ def derive(
     )
 
 
-def _entries(counted: NgramCounts, smoothed: Smoothed) -> Entries:
+def _entries(counted: NgramCounts, smoothed: Smoothed) -> ModelEntries:
     levels = levels_of(smoothed.values.astype(np.int64) >> SHIFT)
-    return Entries(counted.keys, counted.sizes, counted.languages, levels)
+    return ModelEntries(counted.keys, counted.sizes, counted.languages, levels)
 
 
 def _report(rows: Rows, files: CompactFiles, chosen: NDArray[np.int64]) -> dict[str, Any]:
