@@ -43,46 +43,64 @@ COMPARISONS = (
         "median_seconds.Counter",
         "median_seconds.samebits -w 1",
     ),
-    PeerComparison(
-        "charset_vs_chardet", "alphabetic_1m", "train encoding models, one alphabet", "chardet's trainer"
+    *(
+        PeerComparison(
+            "charset_vs_chardet",
+            ratio,
+            f"train encoding models, {what}",
+            "chardet's trainer",
+            f"{ratio}.cpu_theirs",
+            f"{ratio}.cpu_ours",
+        )
+        for ratio, what in (("alphabetic_1m", "one alphabet"), ("mixed_14_languages", "14 languages"))
     ),
-    PeerComparison(
-        "charset_vs_chardet", "mixed_14_languages", "train encoding models, 14 languages", "chardet's trainer"
+    PeerComparison("charset_wild", "files_per_second", "detect the encoding of files", "chardet, compiled"),
+    *(
+        PeerComparison("langid_vs_vocabulous", ratio, what, "vocabulous", "median.peer", f"median.{ours}")
+        for ratio, what, ours in (
+            ("rows_20000", "train on 20,000 rows", "here"),
+            ("rows_20000_command", "the same, as a command", "command"),
+        )
     ),
-    PeerComparison("charset_detection", "speed", "detect encodings", "chardet"),
-    PeerComparison("langid_vs_vocabulous", "rows_20000", "train on 20,000 rows", "vocabulous"),
-    PeerComparison("langid_vs_vocabulous", "rows_20000_command", "the same, as a command", "vocabulous"),
-    PeerComparison(
-        "tokens_vs_peers",
-        "datasets_map_120mb",
-        "tokenize 120 MB",
-        "datasets.map",
-        "wall_seconds.datasets large",
-        "wall_seconds.samebits large",
+    *(
+        PeerComparison(
+            "tokens_vs_peers",
+            ratio,
+            f"tokenize {what}",
+            peer,
+            f"wall_seconds.{theirs}",
+            f"wall_seconds.samebits {size}",
+        )
+        for ratio, what, peer, theirs, size in (
+            ("datasets_map_120mb", "120 MB", "datasets.map", "datasets large", "large"),
+            ("datatrove", "17 MB", "datatrove", "datatrove small", "small"),
+            ("plain_pool", "17 MB", "a pool of processes", "pool small", "small"),
+        )
     ),
-    PeerComparison(
-        "tokens_vs_peers",
-        "datatrove",
-        "tokenize 17 MB",
-        "datatrove",
-        "wall_seconds.datatrove small",
-        "wall_seconds.samebits small",
+    *(
+        PeerComparison(
+            "lm_vs_pytorch",
+            f"time_to_loss_vs_{rate}",
+            "train to the same loss",
+            f"PyTorch, {name}",
+            f"curves.reached.{rate}.plain.1",
+            f"curves.reached.{rate}.preset.1",
+        )
+        for rate, name in (("lr1e3", "lr 1e-3"), ("lr4e3", "lr 4e-3"))
     ),
-    PeerComparison(
-        "tokens_vs_peers",
-        "plain_pool",
-        "tokenize 17 MB",
-        "a pool of processes",
-        "wall_seconds.pool small",
-        "wall_seconds.samebits small",
+    *(
+        PeerComparison("graph_vs_peers", ratio, what, peer, f"pairs.{peer}.peer", f"pairs.{peer}.ours")
+        for ratio, what, peer in (
+            ("networkx_exact_8_nodes", "one exact distance, 8 nodes", "networkx"),
+            ("zss_trees_15", "one tree distance, 15 nodes", "zss"),
+            ("apted_trees_15", "one tree distance, 15 nodes", "apted"),
+            ("edist_trees_15", "one tree distance, 15 nodes", "edist"),
+        )
     ),
-    PeerComparison("lm_vs_pytorch", "time_to_loss_vs_lr1e3", "train to the same loss", "PyTorch, lr 1e-3"),
-    PeerComparison("lm_vs_pytorch", "time_to_loss_vs_lr4e3", "train to the same loss", "PyTorch, lr 4e-3"),
-    PeerComparison("graph_vs_peers", "networkx_exact_8_nodes", "exact distances, 8 nodes", "networkx"),
-    PeerComparison("graph_vs_peers", "zss_trees_15", "tree distances, 15 nodes", "zss"),
-    PeerComparison("graph_vs_peers", "apted_trees_15", "tree distances, 15 nodes", "apted"),
-    PeerComparison("graph_vs_peers", "edist_trees_15", "tree distances, 15 nodes", "edist"),
 )
+
+
+UNITS = (("s", 1, 1.0), ("ms", 1e3, 1e-3), ("µs", 1e6, 0.0))  # name, how many are a second, least seconds
 
 
 def peers_section(found: Collection) -> Section | None:
@@ -95,7 +113,8 @@ def peers_section(found: Collection) -> Section | None:
             continue
         details = records[one.record].get("details")
         theirs, ours = _seconds(details, one.theirs), _seconds(details, one.ours)
-        rows.append((one.what, one.peer, theirs, ours, f"{ratio:,.3g} times as fast"))
+        times = f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+        rows.append((one.what, one.peer, theirs, ours, f"{times} times as fast"))
     if not rows:
         return None
     text = (
@@ -107,7 +126,14 @@ def peers_section(found: Collection) -> Section | None:
 
 
 def _seconds(details: Any, path: str) -> str | None:
-    group, _, name = path.partition(".")
-    values = details.get(group) if isinstance(details, dict) else None
-    seconds = values.get(name) if isinstance(values, dict) else None
-    return f"{seconds:,.3g} s" if isinstance(seconds, int | float) else None
+    """Write the seconds at a dotted path of a record's details, in a unit that suits them."""
+    value = details
+    for key in path.split("."):
+        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(value, int | float):
+        return None
+    unit, factor = next((u, f) for u, f, least in UNITS if value >= least)
+    return f"{value * factor:,.3g} {unit}"

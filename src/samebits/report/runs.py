@@ -105,9 +105,16 @@ def machine_section(found: Collection) -> Section | None:
     if not seen:
         return None
     body = join(
-        table(("what", "value"), [(str(name), str(value)) for name, value in environment.items()])
+        table(("what", "value"), [(str(name), _listed(value)) for name, value in environment.items()])
         for environment in seen.values()
     )
     why = sorted({str(run.record["why_workers"]) for run in found.runs if run.record.get("why_workers")})
-    body += details("Why so many workers", join(paragraph(sentence) for sentence in why))
+    body += details("How the number of workers was chosen", join(paragraph(sentence) for sentence in why))
     return Section("machine", "Machine", body)
+
+
+def _listed(value: Any) -> str:
+    """Write lists and tables of versions as people do: ``numpy 2.4, samebits 0.2``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
