@@ -52,10 +52,8 @@ def make_copy(file: VerifiedFile, folder: Path, *, digest: str, compression: str
     """
     home = folder / digest
     with new_file(home, origin=file.origin) as unfinished:
-        with unfinished.open("wb") as out:
+        with unfinished.open("wb") as out:  # not synced: what a crash leaves half written has another digest
             name = _write(told(decompressed(file, compression), f"unpacking {file.origin}"), out)
-            out.flush()
-            os.fsync(out.fileno())
         if not name:
             return None
         unfinished.replace(home / name)

@@ -19,7 +19,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from samebits.core.plan import Shard
-from samebits.data.compressed.decoders import NEVER
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.inputs.corpus import Corpus, Source
 from samebits.data.inputs.formats import DELIMITERS
@@ -27,7 +26,6 @@ from samebits.data.readers.json_rows import JsonParser
 from samebits.data.readers.parse import PieceParser, TextParser
 from samebits.data.readers.pieces import Framing, LineFraming, Piece, read_cell
 from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
-from samebits.data.readers.streams import ContentStream, WholeStream, stream_pieces
 from samebits.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -99,6 +97,8 @@ class _Reading:
 
     def _stream(self, framing: Framing, start: int, stop: int) -> Iterator[Piece]:
         """Yield the records of a compressed file that begin in ``(start, stop]`` of its content, the first one with 0."""
+        from samebits.data.readers.streams import NEVER, ContentStream, WholeStream, stream_pieces
+
         points, state = self.source.points, 0
         stream: ContentStream = WholeStream(self.file, self.source.compression)
         if points is not None:

@@ -18,7 +18,7 @@ from samebits.data.compressed.decoders import GZIP_STEP_BYTES, NEVER, BrokenStre
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.readers.pieces import BOM, Fault, Framing, Piece, bom_length, too_long
 
-__all__ = ["ContentStream", "WholeStream", "stream_pieces"]
+__all__ = ["NEVER", "ContentStream", "WholeStream", "stream_pieces"]
 
 
 class ContentStream(Protocol):
