@@ -226,7 +226,9 @@ def sizes_of(name: str) -> tuple[int, ...]:
 
 def models_of(costs: dict[str, Any]) -> dict[str, Any]:
     """Fit a model for every map job."""
-    powers = {"count": 1 / TAIL, "count_gz": 1 / TAIL, "charset": 0.0}
+    # a table of distinct words, and models that hold one
+    words = dict.fromkeys(("count", "count_gz", "langid_exact", "langid_backoff"), 1 / TAIL)
+    powers = {**words, "charset": 0.0}
     return {
         name: fit(
             cost["small"],

@@ -78,6 +78,8 @@ def fit(
     names = [stage["name"] for stage in large["stages"]]
     for after in large["stages"]:
         shards = after["shards"]
+        if not shards:  # nothing to do at this size, e.g. no row to list
+            continue
         stages.append(
             {
                 "name": after["name"],
@@ -114,11 +116,11 @@ def _kind(name: str, names: Sequence[str]) -> str:
     >>> [_kind(name, ["encode", "duplicates", "count 1"]) for name in ("encode", "duplicates", "count 1")]
     ['rows', 'partitions', 'rows']
     """
+    if name.split(" ")[0] == BLOCKS:
+        return "blocks"
     if BY_KEY[0] in names:
         plain = name.rstrip(" 0123456789")
         return "partitions" if plain in BY_KEY else "rows" if plain in BY_ROWS else "map"
-    if name.split(" ")[0] == BLOCKS:
-        return "blocks"
     if name.endswith(REDUCE):
         return "reduce"
     if name.endswith(WRITE):

@@ -37,11 +37,14 @@ class Deadly:
 
     def __init__(self, executor: Executor, kind: type[Any], flag: str) -> None:
         self._executor, self._kind, self._flag = executor, kind, flag
+        self._deadly: dict[
+            int, tuple[Any, _Dying]
+        ] = {}  # one for each task, as executors publish a task once
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._executor, name)
 
     def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
         if isinstance(task, self._kind):
-            task = _Dying(task, self._flag)
+            _, task = self._deadly.setdefault(id(task), (task, _Dying(task, self._flag)))
         return self._executor.submit(task, shard, handle)

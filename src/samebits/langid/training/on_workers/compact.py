@@ -61,6 +61,7 @@ def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
     counted = training.count(1, once_per_row=False, answers=False)
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
+    del model  # the vocabulary holds all of it
     config = training.config
     near = count_near(training.plan, config, training.engine) if config.source_column else None
     files = derive(training.engine, languages, vocabulary, config.megabytes, near)
