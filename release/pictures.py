@@ -1,8 +1,8 @@
-"""Make the pictures of README and guides from real runs: ``python -m release.pictures [chain|terminal|report ...]``.
+"""Make the pictures of README and guides from real runs: ``python -m release.pictures [chain|terminal|report|serve ...]``.
 
 ``chain`` runs the recipe of ``samebits pipeline init`` twice, with different executors and numbers of workers, and draws its
 stages with the digests that both gave. ``terminal`` types commands into a terminal of 80 columns (tmux) and keeps the screen.
-``report`` keeps the top of the demo's page. They are looked at, not compared: whoever changes a screen makes them again.
+``report`` keeps the top of the demo's page, ``serve`` three pages of ``samebits serve``. They are looked at, not compared: whoever changes a screen makes them again.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Any
 
 REPO = Path(__file__).resolve().parent.parent
 PICTURES = REPO / "docs" / "pictures"
+GUIDES = REPO / "docs" / "guides" / "pictures"
+TEXTS = "Der Zug nach München fährt heute vom anderen Gleis ab. The train leaves from another platform."
 SAMEBITS = Path(sys.executable).with_name("samebits")
 SAMPLES = REPO / "src" / "samebits" / "samples"
 RAW = {"de": "cp1252", "ru": "koi8-r", "el": "iso8859-7", "pl": "cp1250"}
@@ -50,10 +52,10 @@ COLOURS = {
 def main() -> None:
     """Make the pictures that were asked for, or all."""
     PICTURES.mkdir(exist_ok=True)
-    wanted = sys.argv[1:] or ["chain", "terminal", "report"]
+    wanted = sys.argv[1:] or ["chain", "terminal", "report", "serve"]
     with tempfile.TemporaryDirectory() as scratch:
         for name in wanted:
-            {"chain": chain, "terminal": terminal, "report": report}[name](Path(scratch))
+            {"chain": chain, "terminal": terminal, "report": report, "serve": serve}[name](Path(scratch))
 
 
 def chain(folder: Path) -> None:
@@ -175,6 +177,55 @@ def report(folder: Path) -> None:
         tab = browser.new_page(viewport={"width": 960, "height": 720}, color_scheme="light")
         tab.goto((folder / "demo" / "report.html").as_uri())
         tab.screenshot(path=PICTURES / "report.png")
+
+
+def serve(folder: Path) -> None:
+    """Train two models whose learning rates part halfway and a third that goes on, and keep three pages of the server."""
+    from samebits.cli.commands.demo_story import story
+
+    (folder / "book.txt").write_text(story(), encoding="utf-8")
+    train = ["lm", "train", "book.txt", "--preset", "tiny", "--no-progress"]
+    for name, cooldown in (("night-1", "0.5"), ("night-2", "0.4")):
+        _samebits(folder, *train, "-o", f"runs/{name}", "-s", "60", "--cooldown", cooldown)
+    live = subprocess.Popen(
+        [str(SAMEBITS), *train, "-o", "runs/live", "-s", "600"], cwd=folder, stderr=subprocess.DEVNULL
+    )
+    server = subprocess.Popen(
+        [str(SAMEBITS), "serve", "runs", "--no-open", "--port", "0"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        _photograph_server(server.stdout.readline().strip())
+    finally:
+        for child in (live, server):
+            child.terminate()
+            child.wait()
+
+
+def _photograph_server(address: str) -> None:
+    from urllib.request import urlopen
+
+    from tests.serve.browser import opened
+
+    with urlopen(f"{address}api/v1/runs") as answer:
+        keys = {run["name"]: run["key"] for run in json.load(answer)["runs"]}
+    with opened() as browser:
+        tab = browser.new_page(viewport={"width": 860, "height": 560}, color_scheme="light")
+        tab.goto(f"{address}runs/{keys['live']}")
+        tab.wait_for_timeout(8000)
+        tab.screenshot(path=GUIDES / "serve-live.png")
+        tab.goto(f"{address}compare?runs={keys['night-1']},{keys['night-2']}")
+        tab.wait_for_timeout(2000)
+        tab.screenshot(path=GUIDES / "serve-different.png")
+        tab.goto(f"{address}try")
+        tab.locator("textarea").first.fill(TEXTS)
+        tab.get_by_role("button", name="Which language?").click()
+        tab.wait_for_timeout(5000)
+        tab.evaluate("window.scrollTo(0, 300)")
+        tab.screenshot(path=GUIDES / "serve-try-language.png")
 
 
 def _samebits(folder: Path, *arguments: str) -> None:
