@@ -254,6 +254,30 @@ def swap_windows(table: np.ndarray[Any, Any]) -> None:
         table[name][[2, 3]] = table[name][[3, 2]]
 
 
+def change_state(table: np.ndarray[Any, Any]) -> None:
+    table["state"][3] = 3 if table["state"][3] == 0 else 0
+
+
+def test_an_index_that_does_not_begin_with_the_file_is_made_again(tmp_path: Path) -> None:
+    packed = deflated(CSV)
+    opened(tmp_path, packed, "in.csv.gz", 4000)
+    path = kept(tmp_path, "points")
+    good = path.read_bytes()
+    for name in ("state", "window", "checksum", "content"):
+        forge(path, lambda table, name=name: table[name].__setitem__(0, 1))  # type: ignore[misc]
+        opened(tmp_path, packed, "in.csv.gz", 4000)
+        assert path.read_bytes() == good
+
+
+def test_a_forged_state_of_csv_is_found_out(tmp_path: Path, read_corpus: ReadCorpus) -> None:
+    packed = deflated(CSV)
+    opened(tmp_path, packed, "in.csv.gz", 4000)
+    forge(kept(tmp_path, "points"), change_state)
+    with pytest.raises(InputError, match="the state at point 3 is another"):
+        read_corpus(opened(tmp_path, packed, "in.csv.gz", 4000))
+    assert len(read_corpus(opened(tmp_path, packed, "in.csv.gz", 4000)).rows) == 3000
+
+
 @pytest.mark.parametrize("change", [shift_content, shift_position, change_checksum, swap_windows])
 def test_a_forged_index_is_found_out_and_made_again(
     change: Callable[[np.ndarray[Any, Any]], None], tmp_path: Path, read_corpus: ReadCorpus

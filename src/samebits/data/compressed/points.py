@@ -102,11 +102,11 @@ class RestartPoints:
 
 
 def is_in_order(table: NDArray[np.void], end: int, size: int) -> bool:
-    """Tell whether a table can be one of a file of this size."""
+    """Tell whether a table can be one of a file of this size: it begins with the start of the file, and goes on."""
     contents, positions = table["content"], table["position"]
     return bool(
         len(table)
-        and contents[0] == positions[0] == 0
+        and table[0] == np.array([point_of(RestartPoint(0, 0))], POINT)[0]
         and (np.diff(contents) > 0).all()
         and (np.diff(positions) > 0).all()
         and contents[-1] <= end

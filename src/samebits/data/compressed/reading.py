@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
 from samebits.data.compressed.decoders import NEVER, BrokenStream, RestartPoint, content_from
 from samebits.data.compressed.index import read_window
 from samebits.data.compressed.points import RestartPoints
@@ -77,6 +79,17 @@ class PointStream:
         if not self._points.agrees(self._next, place):
             raise self._wrong()
         self._expect(self._next + 1)
+
+    def arrived(self, content: int, state: int) -> None:
+        """Compare the state of CSV records where the next shard begins.
+
+        Raises:
+            InputError: The index says something else.
+        """
+        table = self._points.table
+        number = int(np.searchsorted(table["content"], content))
+        if number < len(table) and table["content"][number] == content and table["state"][number] != state:
+            raise self._refused(f"the state at point {number} is another")
 
     def _wrong(self) -> Exception:
         if self._points.index:

@@ -38,6 +38,10 @@ class ContentStream(Protocol):
         """Tell whether there is more after the damage; ``content`` and ``chunks`` are then those of the rest."""
         ...
 
+    def arrived(self, content: int, state: int) -> None:
+        """Be told the state of the framing at the stop of the shard, where the next one begins."""
+        ...
+
 
 class WholeStream:
     """A compressed file from its start, as far as it is whole."""
@@ -55,6 +59,9 @@ class WholeStream:
     def resume(self) -> bool:
         """Nothing is known of what follows the damage."""
         return False
+
+    def arrived(self, content: int, state: int) -> None:
+        """There is no next shard."""
 
 
 def stream_pieces(
@@ -78,7 +85,7 @@ def stream_pieces(
         state: Of the framing where the stream begins.
         stop: Byte of the content from which on the first end of a record is the last; ``NEVER`` reads to the end.
     """
-    return _Cutter(framing, stream_bytes, max_line_bytes, stop).run(stream, state)
+    return _Cutter(stream, framing, stream_bytes, max_line_bytes, stop).run(state)
 
 
 class _Cutter:
@@ -93,7 +100,10 @@ class _Cutter:
         done: The last record of the shard has been yielded.
     """
 
-    def __init__(self, framing: Framing, stream_bytes: int, max_line_bytes: int, stop: int) -> None:
+    def __init__(
+        self, stream: ContentStream, framing: Framing, stream_bytes: int, max_line_bytes: int, stop: int
+    ) -> None:
+        self.stream = stream
         self.framing = framing
         self.stream_bytes = stream_bytes
         self.max_line_bytes = max_line_bytes
@@ -112,20 +122,21 @@ class _Cutter:
         """Room for one piece and the step that completes it, so that it seldom has to grow."""
         return np.empty(max(self.stream_bytes, num_bytes) + GZIP_STEP_BYTES, dtype=np.uint8)
 
-    def run(self, stream: ContentStream, state: int) -> Iterator[Piece]:
+    def run(self, state: int) -> Iterator[Piece]:
+        stream = self.stream
         self._enter(stream.content, state)
-        fault = yield from self._read(stream)
+        fault = yield from self._read()
         while fault is not None and stream.resume() and stream.content < self.stop:
             self._enter(stream.content, 0)
-            fault = yield from self._read(stream)
+            fault = yield from self._read()
 
-    def _read(self, stream: ContentStream) -> Generator[Piece, None, str | None]:
+    def _read(self) -> Generator[Piece, None, str | None]:
         """Read until the shard or the stream ends; return what broke it."""
         fault: str | None = None
         # a byte order mark is looked at as a whole
         enough, stop = max(self.stream_bytes, len(BOM)), max(self.stop, len(BOM) - 1)
         try:
-            for chunk in stream.chunks():
+            for chunk in self.stream.chunks():
                 self._append(chunk)
                 if self.filled >= enough or self.base + self.filled > stop:
                     yield from self._cut()
@@ -154,6 +165,8 @@ class _Cutter:
         border = max(begin, min(self.stop - self.base, self.filled))
         self.state, first, last = self.framing.scan(self.buffer, begin, border, self.state)
         if border < self.filled:
+            if self.base + border == self.stop:
+                self.stream.arrived(self.stop, self.state)
             self.state, end, _ = self.framing.scan(self.buffer, border, self.filled, self.state)
             if end is not None:
                 first, last, self.done = first or end, end, True
