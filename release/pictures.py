@@ -214,18 +214,18 @@ def _photograph_server(address: str) -> None:
         keys = {run["name"]: run["key"] for run in json.load(answer)["runs"]}
     with opened() as browser:
         tab = browser.new_page(viewport={"width": 860, "height": 560}, color_scheme="light")
-        tab.goto(f"{address}runs/{keys['live']}")
-        tab.wait_for_timeout(8000)
-        tab.screenshot(path=GUIDES / "serve-live.png")
-        tab.goto(f"{address}compare?runs={keys['night-1']},{keys['night-2']}")
-        tab.wait_for_timeout(2000)
-        tab.screenshot(path=GUIDES / "serve-different.png")
         tab.goto(f"{address}try")
         tab.locator("textarea").first.fill(TEXTS)
         tab.get_by_role("button", name="Which language?").click()
-        tab.wait_for_timeout(5000)
+        tab.get_by_text("sure, among").wait_for(timeout=60_000)
         tab.evaluate("window.scrollTo(0, 300)")
         tab.screenshot(path=GUIDES / "serve-try-language.png")
+        tab.goto(f"{address}compare?runs={keys['night-1']},{keys['night-2']}")
+        tab.get_by_text("First step that differs").wait_for()
+        tab.screenshot(path=GUIDES / "serve-different.png")
+        tab.goto(f"{address}runs/{keys['live']}")
+        tab.wait_for_timeout(4000)
+        tab.screenshot(path=GUIDES / "serve-live.png")
 
 
 def _samebits(folder: Path, *arguments: str) -> None:
