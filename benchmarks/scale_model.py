@@ -18,6 +18,7 @@ from samebits.data.inputs.hashing import task_bytes
 from samebits.data.sealing import BLOCK_BYTES
 from samebits.graph.distance.matrix import PairGrid
 from samebits.graph.distance.matrix_fold import num_bands
+from samebits.langid.training.large import node_bytes
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
 
@@ -114,13 +115,13 @@ def _kind(name: str, names: Sequence[str]) -> str:
     >>> [_kind(name, ["learn", "encode", "write"]) for name in ("learn", "encode", "write")]
     ['map', 'rows', 'blocks']
     >>> [_kind(name, ["encode", "duplicates", "count 1"]) for name in ("encode", "duplicates", "count 1")]
-    ['rows', 'partitions', 'rows']
+    ['kept', 'partitions', 'kept']
     """
     if name.split(" ")[0] == BLOCKS:
         return "blocks"
     if BY_KEY[0] in names:
         plain = name.rstrip(" 0123456789")
-        return "partitions" if plain in BY_KEY else "rows" if plain in BY_ROWS else "map"
+        return "partitions" if plain in BY_KEY else "kept" if plain in BY_ROWS else "map"
     if name.endswith(REDUCE):
         return "reduce"
     if name.endswith(WRITE):
@@ -203,10 +204,11 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
     cut = stage["grows"] and not model["one_file"]
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
     task = stage["task"] * (num_bytes / stage["shard_bytes"] if model["one_file"] else 1)
-    fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows") else 1
-    if stage["kind"] == "rows":  # a node's rows are in the memory of one worker
-        fan_in = min(fan_in, max(1, int(MOST_ROW_UNITS // stage["shard_bytes"])))
-    reads = bool(stage["grows"]) and (stage["kind"] != "rows" or stage["name"] in READING)
+    fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows", "kept") else 1
+    if stage["kind"] in ("rows", "kept"):  # a node's rows are in the memory of one worker
+        most = MOST_ROW_UNITS if stage["kind"] == "rows" else node_bytes(num_bytes)
+        fan_in = min(fan_in, max(1, int(most // stage["shard_bytes"])))
+    reads = bool(stage["grows"]) and (stage["kind"] not in ("rows", "kept") or stage["name"] in READING)
     return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, reads)]
 
 

@@ -40,7 +40,7 @@ def num_partitions(num_bytes: int) -> int:
     return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))
 
 
-def row_starts(shards: ShardTable) -> NDArray[np.int64]:
+def row_starts(shards: ShardTable, most_units: int = MOST_ROW_UNITS) -> NDArray[np.int64]:
     """Return the first shard of each node whose rows one worker holds in memory: few shards, and not much of them.
 
     >>> from samebits.core.plan import cut
@@ -52,7 +52,7 @@ def row_starts(shards: ShardTable) -> NDArray[np.int64]:
     units = 0
     for number, length in enumerate(lengths.tolist()):
         units += length
-        if not starts or number - starts[-1] == fan_in or units > MOST_ROW_UNITS:
+        if not starts or number - starts[-1] == fan_in or units > most_units:
             starts.append(number)
             units = length
     return np.array(starts, np.int64)
