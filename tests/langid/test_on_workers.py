@@ -36,6 +36,7 @@ from samebits.langid.training.on_workers.sampling import SampleNode
 from samebits.langid.training.on_workers.word_tables import CountNodeWords, OrderWords, ReduceWords
 from samebits.langid.training.pairwise import mean_of, sums_of
 from samebits.testing import FailingExecutor, ShuffledExecutor
+from samebits.verification.artifacts import rerun
 
 MODES = ("exact", "backoff", "compact")
 TASKS = {
@@ -216,6 +217,13 @@ def test_no_row_and_no_word_passes_the_driver_in_exact_mode(rows: Path, tmp_path
 
     train(rows, tmp_path / "out", mode="exact", executor=Weighing())
     assert max(sizes) < 6000
+
+
+@pytest.mark.usefixtures("on_workers")
+def test_nodes_can_be_computed_again_and_compared(rows: Path, tmp_path: Path) -> None:
+    found = train(rows, tmp_path / "out", mode="exact")
+    nodes = found.stages["encode"]["shards_done"]
+    assert rerun(tmp_path / "out", num_shards=nodes) == nodes
 
 
 @pytest.mark.usefixtures("on_workers")
