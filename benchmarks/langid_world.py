@@ -6,8 +6,8 @@ rights (``udhr``), and our model is one trained without these sources: nothing w
 languages, a language a tool does not know counts as wrong. Ratio keys: for each set (``sentences``, ``pairs``, ``words``)
 ours over the best peer's accuracy, ``texts_per_second`` of all sets together over the fastest peer's, ``memory`` (MB), ``size``
 (MB). Details hold noise, spans of mixed lines and how far probabilities can be trusted (``langid_world_quality``). ``--quick``
-trains on a twentieth and asks the most accurate and the fastest peer for a tenth of the texts. A full run takes about six
-minutes: two of them train, one is lingua's.
+trains on a twentieth and asks the most accurate and the fastest peer for a tenth of the texts. Most of
+a full run is training (100 CPU seconds) and lingua.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ cdef enum:
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
 cdef bint joints[128]
-cdef uint64_t FROM = 0x66726F6D, IMPORT = 0x696D706F7274
+cdef uint64_t FROM = 0x66726F6D, IMPORT = 0x696D706F7274, RETURN = 0x72657475726E
 cdef int signs[128]  # how much a sign speaks for code, in letters
 
 
@@ -132,6 +132,19 @@ cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
     return packed
 
 
+cdef bint is_constant(const uint32_t* c, int64_t n) noexcept nogil:
+    """Whether a token is a number or a keyword, also with a capital: what code returns and no prose does."""
+    cdef int64_t i
+    cdef uint64_t packed = 0
+    for i in range(n):
+        if 48 <= c[i] < 58:
+            continue
+        if i > 7 or not 97 <= c[i] | 32 < 123:
+            return False
+        packed = packed << 8 | (c[i] | 32)
+    return packed == 0 or strength_of(packed) > 0
+
+
 cdef inline bint is_quote(uint32_t c) noexcept nogil:
     return c == 34 or c == 39
 
@@ -152,7 +165,8 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
     cdef int64_t names = 0, strings = 0, unclosed = 0, assigned, tokens = 0
     cdef int strength
     cdef uint64_t packed
-    cdef bint starts = False, is_from = False, is_import = False
+    cdef bint starts = False, is_from = False, is_import = False, is_return = False, is_given = False
+    cdef bint opens = False, is_string = False
     while i < num:
         start, letters, assigned = i, 0, 0
         while i < num and not flags_of(t, raw[i]) & SPACE:
@@ -170,8 +184,12 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
             is_from = is_from or (tokens == 0 and packed == FROM)
             odd += PER_IMPORT * (is_from and tokens == 2 and packed == IMPORT)
             is_import = is_import or (tokens == 0 and packed == IMPORT)
-            # A string alone before a sign, or as a key.
-            odd += letters * (is_quote(raw[start]) and i - start > 3 and is_quote(raw[i - 2]) and (raw[i - 1] == 44 or raw[i - 1] == 58))
+            is_return = is_return or (tokens == 0 and packed == RETURN)
+            is_given = is_return and tokens == 1 and is_constant(raw + start, i - start)
+            if tokens == 0:
+                opens = is_quote(raw[start]) or raw[start] == 40 or raw[start] == 91
+                is_string = is_quote(raw[start]) and i - start > 3 and is_quote(raw[i - 2])
+                odd += letters * (is_string and raw[i - 1] == 58)  # a key
             visible += i - start
             tokens += 1
             end = i
@@ -185,7 +203,8 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
             else:
                 plain += letters
         i += 1
-    odd += PER_IMPORT * (is_import and tokens == 2) + PER_STRING * max(strings - 1, 0)
+    odd += PER_IMPORT * ((is_import or is_given) and tokens == 2) + PER_STRING * opens * max(strings - 1, 0)
+    odd += PER_IMPORT * (is_string and tokens == 1 and raw[end - 1] == 44)  # a string before a comma
     odd += sign_letters - PER_SIGN * (sign_letters > PER_SIGN)  # one sign says little
     odd += ending_of(raw, end, unclosed, starts) if end > 0 else 0
     if odd > 0:
