@@ -58,7 +58,7 @@ def test_macrolanguages_stand_for_their_languages(
         "return None",
         '"annotations",',
         "GLAPI void APIENTRY glUniform4dv (GLint location, GLsizei count);",
-        "0x0488: \"wo_SN\", # Wolof - Senegal",
+        '0x0488: "wo_SN", # Wolof - Senegal',
         "#define LIMIT 100",
         "static int count_words(const char* text);",
         "asdfasdf",
