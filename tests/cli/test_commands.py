@@ -63,7 +63,7 @@ def test_the_log_file_holds_every_event(samebits: Run, book: Path, tmp_path: Pat
     events = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(event["stage"], event["event"]) for event in events] == [
         (stage, kind)
-        for stage in ("count", "count reduce", "count write")
+        for stage in ("count", "count reduce", "count write", "write counts.jsonl")
         for kind in ("StageStarted", "ShardDone", "StageDone")
     ]
 
