@@ -11,7 +11,8 @@ from samebits.core.seeds import rng_for
 
 __all__ = ["ENCODED", "TAIL", "write_inputs", "zipf_text"]
 
-LARGE_BYTES = {"count": 32_000_000, "charset": 16_000_000, "langid": 12_000_000, "tokens": 32_000_000}
+# so much that what the driver does for each gigabyte is more than the few milliseconds by which two runs differ
+LARGE_BYTES = {"count": 32_000_000, "charset": 16_000_000, "langid": 12_000_000, "tokens": 128_000_000}
 SHARE_OF_SMALL = 4  # the small input is a quarter of the large one: two sizes show what grows with the input
 TAIL = 1.4  # exponent of Zipf's law: distinct words grow with the bytes to the power 1/1.4, real text to 0.5 or 0.6
 MOST_WORDS = 1 << 21
@@ -19,8 +20,8 @@ WORDS_A_LINE = 12
 LETTERS = "etaoinshrdlucmfw"
 LINES_A_FILE = 2000  # about 150 kB: a file is one text to charset, and slices are made of whole texts
 FILE_BYTES = 1_000_000  # of a file to decode
-NUM_FILES = 24
-NUM_GRAPHS = 120  # 7,140 pairs
+NUM_FILES = 96
+NUM_GRAPHS = 240  # 28,680 pairs
 NUM_NODES = 8
 #: Languages of the charset inputs and the encodings their files to decode are in.
 ENCODED = {"de": "cp1252", "pl": "iso8859-2", "ru": "koi8-r", "el": "iso8859-7"}

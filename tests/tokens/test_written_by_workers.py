@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +188,39 @@ def test_workers_that_do_not_see_the_folder_leave_writing_to_the_driver(
     found = build(dirty, tmp_path / "out", CASES["shuffled"], executor=Elsewhere(), observer=events.append)
     assert found == expected
     assert {event.stage for event in events if isinstance(event, ShardDone)} == {"encode"}
+
+
+@dataclass(frozen=True)
+class _DiesOnce:
+    """Ends its worker in the middle of the shards, once, and is the given node otherwise."""
+
+    node: Any
+    flag: str
+
+    def count(self, shards: Sequence[Shard], state: Any, /) -> tuple[list[Any], list[Any]]:
+        if shards[0].index >= 6 and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os._exit(1)
+        found: tuple[list[Any], list[Any]] = self.node.count(shards, state)
+        return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_a_killed_worker_that_keeps_rows_costs_what_it_had_in_hand(
+    dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES["shuffled"], executor=SerialExecutor())
+    run_rows, flag = tree.Folding.run_rows, tmp_path / "flag"
+
+    def run_with_death(self: Any, stage: str, node: Any, *rest: Any, **named: Any) -> Any:
+        return run_rows(self, stage, _DiesOnce(node, str(flag)), *rest, **named)
+
+    monkeypatch.setattr(tree.Folding, "run_rows", run_with_death)
+    events: list[Event] = []
+    options = {"executor": "processes", "workers": "2"}
+    found = build(dirty, tmp_path / "out", CASES["shuffled"], options=options, observer=events.append)
+    assert flag.exists()
+    assert found == expected
+    lost = [event.message for event in events if isinstance(event, Warned) and "worker lost" in event.message]
+    assert lost

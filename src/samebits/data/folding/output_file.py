@@ -29,6 +29,7 @@ from samebits.data.folding.tree import Folding, KeptPart
 __all__ = ["Content", "KeptBytes", "row_pieces", "write_output", "write_outputs"]
 
 PIECE_BYTES = 8 << 20
+SYNC_BYTES = 16 << 20  # who wrote so much of a file also waits for the disk; the rest is synced with the whole artifact
 NOWHERE = Index("nowhere", (1,), b"")  # no such file: a written block is never taken from a journal
 
 
@@ -121,6 +122,8 @@ class WriteBlock:
                 block.update(chunk)
                 _write_at(file.fileno(), chunk, at)
                 at += len(chunk)
+            if at - shard.start >= SYNC_BYTES:
+                os.fdatasync(file.fileno())
         return KeptPart(block.digest(), NOWHERE.plain(), b"")
 
 
