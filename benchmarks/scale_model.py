@@ -69,7 +69,10 @@ def fit(
     between for a table of distinct words. ``one_file`` says that the input is one compressed file: one shard, however large; ``in_bytes`` that sizes
     are bytes that the plan hashes and workers read, not pairs.
     """
-    span = large["input_bytes"] ** power - small["input_bytes"] ** power
+    rest_power = (
+        power if in_bytes else 0.5
+    )  # after the stages come tables of graphs: n graphs have n * n / 2 pairs
+    span = large["input_bytes"] ** rest_power - small["input_bytes"] ** rest_power
     growing = max(0.0, (large["rest"] - small["rest"]) / span) if power else 0.0
     plan_power = 1.0 if in_bytes else 0.5  # n graphs have n * n / 2 pairs
     sizes = [cost["input_bytes"] ** plan_power for cost in (small, large)]
@@ -96,14 +99,22 @@ def fit(
     return {
         "plan": reading,
         "plan_power": plan_power,
-        "rest": max(0.0, large["rest"] - growing * large["input_bytes"] ** power),
+        "rest": max(0.0, large["rest"] - growing * large["input_bytes"] ** rest_power),
+        "growing_power": rest_power,
         "rest_growing": growing,
+        "removing": _growth(small, large, "removing") if in_bytes else 0.0,
         "rest_power": power,
         "one_file": one_file,
         "in_bytes": in_bytes,
         "output": large["output_bytes"] / large["input_bytes"] ** power,
         "stages": stages,
     }
+
+
+def _growth(small: dict[str, Any], large: dict[str, Any], name: str) -> float:
+    """Return by how much a cost grows with each byte of the input; records of before may not have it."""
+    more = large.get(name, 0.0) - small.get(name, 0.0)
+    return max(0.0, float(more / (large["input_bytes"] - small["input_bytes"])))
 
 
 def _kind(name: str, names: Sequence[str]) -> str:
@@ -144,7 +155,9 @@ def predict(model: dict[str, Any], num_bytes: int, workers: int, world: World) -
             total, moved = total + wall, moved + tasks.number * tasks.part_bytes
             for name, seconds in used.items():
                 uses[name] = uses.get(name, 0.0) + seconds
-    uses["final write"] = model["rest"] + model["rest_growing"] * num_bytes ** model["rest_power"]
+    uses["final write"] = model["rest"] + model["rest_growing"] * num_bytes ** model["growing_power"]
+    if workers <= LOCAL_WORKERS:  # on a cluster the pages of kept files are in the memory of other machines
+        uses["final write"] += model.get("removing", 0.0) * num_bytes
     total += uses["final write"]
     written = model["output"] * num_bytes ** model["rest_power"]
     if any(stage["kind"] == "blocks" for stage in model["stages"]) and workers > LOCAL_WORKERS:

@@ -23,6 +23,7 @@ from samebits.core.codec import encode
 from samebits.core.observing.events import Event, StageDone, StageStarted
 from samebits.core.plan import Shard
 from samebits.core.ports.executor import Done, Handle, Outcome, Task
+from samebits.data import journal
 from samebits.executors.worker import run_shard
 from samebits.graph.config import GraphConfig
 from samebits.langid.config import LangidConfig
@@ -75,6 +76,9 @@ class Cost:
     plan: float
     rest: float
     stages: list[StageCost] = field(default_factory=list)
+    removing: float = (
+        0.0  # the journal with all that workers kept: its pages are in the memory of whoever wrote them
+    )
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -168,15 +172,16 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
     planned = samebits.plan(job, config)
     plan_seconds = time.process_time() - started
     started = time.process_time()
-    samebits.run(
-        job,
-        config,
-        output=output,
-        options=samebits.RunOptions(overwrite=True, resume=False),
-        observer=meter.observe,
-        executor=meter,
-    )
-    total = time.process_time() - started - meter.spent
+    with _timed_removal() as removing:
+        samebits.run(
+            job,
+            config,
+            output=output,
+            options=samebits.RunOptions(overwrite=True, resume=False),
+            observer=meter.observe,
+            executor=meter,
+        )
+    total = time.process_time() - started - meter.spent - sum(removing)
     in_stages = sum(stage.task + stage.driver for stage in meter.stages)
     manifest = json.loads((output / "manifest.json").read_bytes())
     return Cost(
@@ -185,7 +190,25 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
         plan=plan_seconds,
         rest=max(0.0, total - plan_seconds - in_stages),
         stages=meter.stages,
+        removing=sum(removing),
     )
+
+
+@contextmanager
+def _timed_removal() -> Iterator[list[float]]:
+    """Note the CPU seconds that removing the journal takes."""
+    remove, taken = journal.remove_journal, list[float]()
+
+    def timed(folder: Path) -> None:
+        started = time.process_time()
+        remove(folder)
+        taken.append(time.process_time() - started)
+
+    journal.remove_journal = timed
+    try:
+        yield taken
+    finally:
+        journal.remove_journal = remove
 
 
 def _num_bytes(inputs: Any) -> int:

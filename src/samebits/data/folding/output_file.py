@@ -29,7 +29,9 @@ from samebits.data.folding.tree import Folding, KeptPart
 __all__ = ["Content", "KeptBytes", "row_pieces", "write_output", "write_outputs"]
 
 PIECE_BYTES = 8 << 20
-SYNC_BYTES = 16 << 20  # who wrote so much of a file also waits for the disk; the rest is synced with the whole artifact
+SYNC_BYTES = (
+    16 << 20
+)  # who wrote so much of a file also waits for the disk; the rest is synced with the whole artifact
 NOWHERE = Index("nowhere", (1,), b"")  # no such file: a written block is never taken from a journal
 
 
