@@ -25,7 +25,7 @@ ARM_PYTHON = (3, 11)  # of its Debian
 NEEDED = ("numpy", "cloudpickle", "msgspec", "psutil")  # by a training run
 NUMPY = "1.26.4"  # the oldest that the package takes
 FLOATS = ("samebits.arithmetic", "samebits.kernels.lockstep")  # every module that touches a float of a weight
-READING = ("samebits.kernels._shared", "samebits.kernels.text", "samebits.kernels.tokens.order")
+SHARED = "samebits.kernels._shared"  # which they need
 IS_FLUSHING = "import numpy; raise SystemExit(float(numpy.float32(1e-38) * numpy.float32(0.01)) != 0)"
 
 
@@ -119,7 +119,7 @@ def arm_place() -> Place | None:
         say("cross-compiling for aarch64 what a training run needs")
         shutil.rmtree(folder, ignore_errors=True)
         _copy_package(folder, without=("__pycache__", "*.egg-info", "*.so"))
-        _build(folder, FLOATS + READING, _arm_compiler())
+        _build(folder, (*FLOATS, SHARED), _arm_compiler())
         stamp.write_text(digest, encoding="ascii")
     path = os.pathsep.join((str(folder / "src"), str(REPO)))
     return Place((str(REPO / "release" / "arm_python.sh"),), {"ARM_PATH": path})
