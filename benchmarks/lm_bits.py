@@ -149,8 +149,8 @@ def main() -> None:
         for place, found in PARTS[part](grid):
             made.setdefault(part, {})[place] = found
             say(f"{part}: {place}")
-    parts = made if options.quick else _merged(_kept(), made)
-    equal, counts = _compare(parts)
+    parts = made if options.quick else merged(_kept(), made)
+    equal, counts = compare(parts)
     missing = [part for part in PARTS if part not in parts]
     say(f"not in the record yet: {', '.join(missing) or 'nothing'}")
     about = {"steps": grid.steps, "aarch64_steps": ARM_STEPS, "settings": TINY, "missing": missing}
@@ -158,7 +158,7 @@ def main() -> None:
     finish(NAME, equal=equal, ratios={}, details=about, options=options)
 
 
-def _merged(old: Parts, new: Parts) -> Parts:
+def merged(old: Parts, new: Parts) -> Parts:
     """Return all digests of two records; those of the new one win."""
     found = {part: dict(places) for part, places in old.items()}
     for part, places in new.items():
@@ -167,7 +167,7 @@ def _merged(old: Parts, new: Parts) -> Parts:
     return found
 
 
-def _compare(parts: Parts) -> tuple[bool, dict[str, int]]:
+def compare(parts: Parts) -> tuple[bool, dict[str, int]]:
     """Print each column with its digest; return whether each has one, and how many digests were compared.
 
     The part ``aarch64`` has fewer steps, so its places are compared with one another.
