@@ -236,7 +236,7 @@ def _tiktoken(texts: Sequence[str], vocab_size: int) -> Iterator[Family]:
             f".tiktoken, {pattern}",
             b"".join(lines),
             f"some.tiktoken@{pattern}",
-            "gigatoken",
+            "gigatoken" if pattern == "o200k" else "byte pairs",
             encoding.encode_ordinary_batch,
         )
 

@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_refused() -> None:
     x = ids(2, 20)
     with pytest.raises(ValueError, match="outside 0 to 30"):
         program.sum_of_losses(x + 20, x)
-    with pytest.raises(ValueError, match="no windows of 20"):
+    with pytest.raises(ValueError, match="not windows of 20"):
         program.sum_of_losses(x[:, :7], x[:, :7])
     with pytest.raises(ValueError, match="3 windows in a program for up to 2"):
         program.sum_of_losses(ids(3, 20), ids(3, 20))
@@ -151,11 +151,11 @@ def test_what_does_not_fit_is_refused() -> None:
             cached.logits(ids(1, 20)[0][:length], start=start)
     with pytest.raises(ValueError, match="recorded without gradients"):
         record(weights, windows=2, block=20, gradients=False).gradient(x, x, weights)
-    with pytest.raises(ValueError, match="shaped like it"):
+    with pytest.raises(ValueError, match="not a float32 array of the same shape"):
         program.gradient(x, x, {name: value[:1] for name, value in weights.items()})
     with pytest.raises(ValueError, match="multiplies 40 rows"):
         Tape(weights, windows=1, block=4).product(Tape(weights, windows=1, block=4).embed("table"), "down")
-    with pytest.raises(ValueError, match="no float32 array"):
+    with pytest.raises(ValueError, match="float32"):
         Tape({"table": weights["table"].astype(np.float64)}, windows=1, block=4)
 
 

@@ -98,15 +98,15 @@ def test_json_without_a_suffix_and_compressed_files_are_read(tmp_path: Path) -> 
     [
         ("v 0 C\n", 1, "'v' before any graph"),
         ("t # 0\nv 0 C\nx 1\n", 3, "begins with 'x'"),
-        ("t # 0\nv zero C\n", 2, "'zero' is no number"),
-        ("t # 0\nv -1 C\n", 2, "'-1' is no number"),
+        ("t # 0\nv zero C\n", 2, "'zero' is not the number of a node"),
+        ("t # 0\nv -1 C\n", 2, "'-1' is not the number of a node"),
         ("t # 0\nv 0 two words\n", 2, "4 fields in a line of 'v'"),
         ("t # 0\nv\n", 2, "1 fields"),
         ("t # 0\nv 0\nv 0\n", 3, "two nodes have the id 0"),
         ("t # 0\nv 0\ne 0 5\n", 3, "leads to node 5, which does not exist"),
         ("t # 0\nv 0\nv 1\ne 0 1\ne 1 0\n", 5, "two edges between 1 and 0"),
         ("t # 0\nv 0 " + "x" * 70_000, 2, "a line of more than"),
-        ("t # 0\nv " + "9" * 5000 + "\n", 2, "is no number"),
+        ("t # 0\nv " + "9" * 5000 + "\n", 2, "is not the number of a node"),
     ],
 )
 def test_a_wrong_line_of_tve_is_named(text: str, line: int, words: str, tmp_path: Path) -> None:
