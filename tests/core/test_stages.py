@@ -47,7 +47,9 @@ def test_an_unknown_stage_is_refused_with_the_list(tmp_path: Path) -> None:
     config = samebits.CountConfig(inputs=("nowhere.txt",))
     with pytest.raises(ConfigError, match="'read', which is not a stage") as caught:
         samebits.run("count", config, output=tmp_path / "out", options=RunOptions(stage_workers=("read=2",)))
-    assert caught.value.hint == "known: hash, count, count merge, count reduce, count write, write counts.jsonl"
+    assert (
+        caught.value.hint == "known: hash, count, count merge, count reduce, count write, write counts.jsonl"
+    )
 
 
 def test_a_job_of_a_pipeline_takes_its_own_stages() -> None:
