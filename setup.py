@@ -36,7 +36,9 @@ DIRECTIVES = {
 SHARED = "samebits.kernels._shared"
 FLAGS = [os.environ.get("SAMEBITS_OPTIMIZE", "-O3"), "-ffp-contract=off", "-fno-math-errno"]
 if "-g" not in os.environ.get("CFLAGS", ""):
-    FLAGS.append("-g0")  # notes for debuggers, which Python's own flags ask for, would be four fifths of the files
+    FLAGS.append(
+        "-g0"
+    )  # notes for debuggers, which Python's own flags ask for, would be four fifths of the files
 LIBRARIES = {"samebits.kernels.text.inflate": ["z"]}  # zlib, which Python needs as well
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 # Translation takes a second per module. Processes that are not forked would run this file again.
