@@ -34,7 +34,7 @@ FULL_DISK = (
 )
 PATCHES = {  # what a worker runs before anything else
     "version": "import samebits\nsamebits.__version__ = '0.0.9'\n",
-    "cpu": "from samebits.core import machine\nmachine.cpu = lambda: ('another CPU', set())\n",
+    "cpu": "from samebits.machine import environment\nenvironment.cpu = lambda: ('another CPU', set())\n",
     "disk": FULL_DISK,
 }
 # A node that does not answer for so long is dead; Ray's own limits are made for clusters of thousands.
