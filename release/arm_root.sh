@@ -5,4 +5,4 @@ need() { command -v "$1" > /dev/null || { echo "ARM needs Debian packages: apt-g
 need qemu-aarch64-static; need aarch64-linux-gnu-gcc; need mmdebstrap
 mkdir -p "$1"
 [ -x "$1/root/usr/bin/python3.11" ] || mmdebstrap --quiet --variant=extract --architectures=arm64 \
-  --include=python3,libpython3.11-dev,libgomp1,libstdc++6,zlib1g,libssl3 bookworm "$1/root"
+  --include=python3,libpython3.11-dev,libgomp1,libstdc++6,zlib1g-dev,libssl3 bookworm "$1/root"

@@ -14,7 +14,7 @@ echo "wheel for aarch64, cross-built from the source release"
   cd source
   export CC=aarch64-linux-gnu-gcc LDSHARED="aarch64-linux-gnu-gcc -shared"
   # The target's own pyconfig.h stands before this machine's.
-  export CFLAGS="-I$work/root/usr/include/python3.11 -I$work/root/usr/include"
+  export CFLAGS="-I$work/root/usr/include/python3.11 -I$work/root/usr/include" LDFLAGS="-L$work/root/usr/lib/aarch64-linux-gnu"
   export _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=.cpython-311-aarch64-linux-gnu.so
   ../tools/bin/python setup.py -q bdist_wheel --dist-dir ../plain > ../wheel.log 2>&1 || { tail -20 ../wheel.log; exit 1; }
 )
