@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.conftest import needs_extra
 from tests.data.folds import SumFold
+from tests.executors.elsewhere import workers_elsewhere
 
 from samebits import api
 from samebits.core.engine import Engine
@@ -155,19 +156,10 @@ def test_a_file_that_is_lost_again_and_again_ends_the_run(tmp_path: Path) -> Non
 def test_workers_that_do_not_see_the_folder_send_their_pieces_and_the_driver_folds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sees, working = piece_files._sees, [False]
-
-    class Elsewhere(SerialExecutor):
-        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
-            working[0] = True
-            try:
-                return super().submit(task, shard, handle)
-            finally:
-                working[0] = False
-
-    monkeypatch.setattr(piece_files, "_sees", lambda *place: not working[0] and sees(*place))
     events: list[Event] = []
-    sums, taken = run_sums(Engine(Elsewhere(), parts=tmp_path / "kept", observer=events.append))
+    sums, taken = run_sums(
+        Engine(workers_elsewhere(monkeypatch), parts=tmp_path / "kept", observer=events.append)
+    )
     assert sums == EXPECTED
     assert taken == list(range(len(SHARDS)))
     assert {event.stage for event in events if isinstance(event, ShardDone)} == {"sum"}

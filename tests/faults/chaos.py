@@ -7,6 +7,7 @@ already, with sums; ``--rest`` plays only cases that it does not hold. Ends with
 
 from __future__ import annotations
 
+import datetime
 import importlib.util
 import json
 import sys
@@ -126,7 +127,10 @@ def keep(record: Path, rows: dict[str, dict[str, int]]) -> None:
     played = _known(record) | rows
     known = {case.name: played[case.name] for case in CASES if case.name in played}
     total = {column: sum(row[column] for row in known.values()) for column in COLUMNS[1:-1]}
-    record.write_bytes(canonical_json({"name": "chaos", "cases": known, "total": total}))
+    measured = datetime.datetime.now(datetime.UTC).date().isoformat()
+    record.write_bytes(
+        canonical_json({"name": "chaos", "measured": measured, "cases": known, "total": total})
+    )
 
 
 def _known(record: Path | None) -> dict[str, dict[str, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import needs_extra
+from tests.executors.elsewhere import workers_elsewhere
 
 from samebits.api import run
 from samebits.core.observing.events import Event, ShardDone, Warned
@@ -173,19 +174,14 @@ def test_workers_that_do_not_see_the_folder_leave_writing_to_the_driver(
     dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = build(dirty, tmp_path / "expected", CASES["shuffled"], executor=SerialExecutor())
-    sees, working = piece_files._sees, [False]
-
-    class Elsewhere(SerialExecutor):
-        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
-            working[0] = True
-            try:
-                return super().submit(task, shard, handle)
-            finally:
-                working[0] = False
-
-    monkeypatch.setattr(piece_files, "_sees", lambda *place: not working[0] and sees(*place))
     events: list[Event] = []
-    found = build(dirty, tmp_path / "out", CASES["shuffled"], executor=Elsewhere(), observer=events.append)
+    found = build(
+        dirty,
+        tmp_path / "out",
+        CASES["shuffled"],
+        executor=workers_elsewhere(monkeypatch),
+        observer=events.append,
+    )
     assert found == expected
     assert {event.stage for event in events if isinstance(event, ShardDone)} == {"encode"}
 

@@ -41,6 +41,42 @@ cdef int key_rounds(uint64_t seed, uint64_t size, uint64_t* keys) noexcept:
     return half
 
 
+cdef object mapped(uint64_t seed, uint64_t size, const int64_t[::1] values, bint back, str noun):
+    """Map numbers below ``size`` forth or back.
+
+    The way back takes the keys from the last to the first and swaps the halves before and after: that undoes the rounds.
+    """
+    cdef Py_ssize_t i, n = values.shape[0]
+    cdef int j
+    cdef uint64_t value, left, right, low
+    cdef uint64_t[4] keys
+    cdef int half = key_rounds(seed, size, keys)
+    result = np.empty(n, np.int64)
+    cdef int64_t[::1] out = result
+    for i in range(n):
+        if values[i] < 0 or <uint64_t>values[i] >= size:
+            raise ValueError(f"{noun} {values[i]} is outside range({size})")
+    low = (<uint64_t>1 << half) - 1
+    if back:
+        keys[0], keys[1], keys[2], keys[3] = keys[3], keys[2], keys[1], keys[0]
+    with nogil:
+        for i in range(n):
+            value = <uint64_t>values[i]
+            while True:
+                left, right = value >> half, value & low
+                if back:
+                    left, right = right, left
+                for j in range(ROUNDS):
+                    left, right = right, left ^ (mix(right + keys[j]) & low)
+                if back:
+                    left, right = right, left
+                value = (left << half) | right
+                if value < size:
+                    break
+            out[i] = <int64_t>value
+    return result
+
+
 def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
     """Map slots to rows by a permutation of ``range(size)`` keyed by the seed.
 
@@ -48,55 +84,9 @@ def permute(uint64_t seed, uint64_t size, const int64_t[::1] slots):
     put through again until they fall inside (at most four times on average), which keeps it a bijection.
     Slots must lie in ``range(size)``.
     """
-    cdef Py_ssize_t i, n = slots.shape[0]
-    cdef int j
-    cdef uint64_t value, left, right, swap, low
-    cdef uint64_t[4] keys
-    cdef int half = key_rounds(seed, size, keys)
-    result = np.empty(n, np.int64)
-    cdef int64_t[::1] out = result
-    for i in range(n):
-        if slots[i] < 0 or <uint64_t>slots[i] >= size:
-            raise ValueError(f"slot {slots[i]} is outside range({size})")
-    low = (<uint64_t>1 << half) - 1
-    with nogil:
-        for i in range(n):
-            value = <uint64_t>slots[i]
-            while True:
-                left, right = value >> half, value & low
-                for j in range(ROUNDS):
-                    swap = left ^ (mix(right + keys[j]) & low)
-                    left, right = right, swap
-                value = (left << half) | right
-                if value < size:
-                    break
-            out[i] = <int64_t>value
-    return result
+    return mapped(seed, size, slots, False, "slot")
 
 
 def slots_of(uint64_t seed, uint64_t size, const int64_t[::1] rows):
-    """Map rows to their slots: the inverse of ``permute``, whose rounds are undone from the last to the first."""
-    cdef Py_ssize_t i, n = rows.shape[0]
-    cdef int j
-    cdef uint64_t value, left, right, swap, low
-    cdef uint64_t[4] keys
-    cdef int half = key_rounds(seed, size, keys)
-    result = np.empty(n, np.int64)
-    cdef int64_t[::1] out = result
-    for i in range(n):
-        if rows[i] < 0 or <uint64_t>rows[i] >= size:
-            raise ValueError(f"row {rows[i]} is outside range({size})")
-    low = (<uint64_t>1 << half) - 1
-    with nogil:
-        for i in range(n):
-            value = <uint64_t>rows[i]
-            while True:
-                left, right = value >> half, value & low
-                for j in range(ROUNDS):
-                    swap = right ^ (mix(left + keys[ROUNDS - 1 - j]) & low)
-                    right, left = left, swap
-                value = (left << half) | right
-                if value < size:
-                    break
-            out[i] = <int64_t>value
-    return result
+    """Map rows to their slots: the inverse of ``permute``."""
+    return mapped(seed, size, rows, True, "row")
