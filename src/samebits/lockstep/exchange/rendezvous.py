@@ -15,7 +15,7 @@ from typing import Protocol
 from samebits.kernels.lockstep.steps import take
 from samebits.lockstep.exchange.barrier import Barrier
 from samebits.lockstep.exchange.memory import State
-from samebits.lockstep.exchange.tree import Split, merges, shards_of
+from samebits.lockstep.exchange.tree import Split, merges, turns_of
 from samebits.lockstep.worker.assignment import Order
 from samebits.lockstep.worker.messages import WorkerFailed
 
@@ -96,13 +96,11 @@ class SharedMeeting:
         return order
 
     def shards(self, num_shards: int) -> Iterator[int]:
-        """Take the own ones in order, whose rows are still in this core's cache, then what others have not taken, last ones first.
+        """Take the own ones in order, whose rows are still in this core's cache, then what others have not taken.
 
         A worker stops at a shard that raises. The lowest of those is always reached: nothing before it stops its owner.
         """
-        own = shards_of(self._worker, self._workers, num_shards)
-        others = [*range(own.stop, num_shards), *range(own.start)]
-        for shard in [*own, *reversed(others)]:
+        for shard in turns_of(self._worker, self._workers, num_shards):
             if take(self._state.taken, shard):
                 yield shard
 

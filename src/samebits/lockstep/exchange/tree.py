@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import MutableSequence
 from dataclasses import dataclass
 
-__all__ = ["Merge", "Split", "fold", "merges", "owner_of", "shards_of", "slice_of", "split", "validation_of"]
+__all__ = [
+    "Merge",
+    "Split",
+    "fold",
+    "merges",
+    "owner_of",
+    "shards_of",
+    "slice_of",
+    "split",
+    "turns_of",
+    "validation_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,20 @@ def shards_of(worker: int, workers: int, num_shards: int) -> range:
     [[0], [1], [2, 3]]
     """
     return range(worker * num_shards // workers, (worker + 1) * num_shards // workers)
+
+
+def turns_of(worker: int, workers: int, num_shards: int) -> list[int]:
+    """Return the shards in the order in which a worker of one memory takes them: its own, then what others have not taken.
+
+    Own ones go back and forth over the workers, so that a worker with one of the longest has one of the shortest too, where
+    the longest come first.
+
+    >>> [turns_of(w, 2, 4) for w in range(2)]
+    [[0, 3, 1, 2], [1, 2, 0, 3]]
+    """
+    rounds = [divmod(shard, workers) for shard in range(num_shards)]
+    own = [(workers - 1 - place if number % 2 else place) == worker for number, place in rounds]
+    return sorted(range(num_shards), key=lambda shard: (not own[shard], shard))
 
 
 def validation_of(worker: int, workers: int, num_shards: int) -> range:
