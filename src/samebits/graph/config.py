@@ -29,6 +29,7 @@ LEAST = {
     "save_every": 0,
     "keep_every": 0,
 }
+FULL_BATCH = 128  # four shards of 32 examples, one for each lane
 DEFAULTS: dict[str, dict[str, Any]] = {
     "char": {
         "steps": 1500,
@@ -66,7 +67,11 @@ class TrainConfig:
         None, help="updates to make; 1,500 for texts, 5,500 for sentences", short="-s", metavar="N"
     )
     batch: int = option(128, help="examples per step; 32 per shard fill the vectors of every CPU")
-    shards: int = option(4, help="gradient shards per step: no run can use more workers than this")
+    shards: int | None = option(
+        None,
+        help="gradient shards per step: no run can use more workers than this; 4, or 2 if the batch is below 128",
+        metavar="N",
+    )
     lr: float | None = option(
         None, help="peak learning rate of AdamW; 0.004 for texts, 0.003 for sentences", metavar="X"
     )
@@ -120,12 +125,18 @@ class TrainConfig:
         for name in ("dropout", "word_dropout", "smoothing", "average"):
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ConfigError(f"{_flag(name)} is {getattr(self, name)}", hint="use a share below 1")
-        if self.batch % self.shards:
+        shards = self.num_shards
+        if self.batch % shards:
             raise ConfigError(
-                f"--batch {self.batch} cannot be split into {self.shards} equal shards",
-                hint=f"use --batch {-(-self.batch // self.shards) * self.shards}",
+                f"--batch {self.batch} cannot be split into {shards} equal shards",
+                hint=f"use --batch {-(-self.batch // shards) * shards}",
             )
         self.fit("char").check()
+
+    @property
+    def num_shards(self) -> int:
+        """Gradient shards of a step: unless said otherwise so many that each of them fills the vectors, as far as it can."""
+        return self.shards or (4 if self.batch >= FULL_BATCH else 2)
 
     def for_kind(self, kind: str) -> TrainConfig:
         """Return these settings with the defaults of texts (``char``) or sentences (``word``) where nothing was said."""
@@ -140,7 +151,7 @@ class TrainConfig:
         assert chosen.average is not None
         return FitConfig(
             steps=chosen.steps,
-            shards=self.shards,
+            shards=self.num_shards,
             lr=chosen.lr,
             weight_decay=self.weight_decay,
             clip=self.clip,

@@ -88,8 +88,8 @@ class TrainJob:
         conllu = is_conllu([*train, *valid])
         first, second = open_samples(train), open_samples(valid) if valid else Corpus(())
         corpus = Corpus(first.sources + second.sources, first.cell_bytes, first.notes + second.notes)
-        size = config.batch // config.shards
-        starts = [g * size for g in range(config.shards)]
+        size = config.batch // config.num_shards
+        starts = [g * size for g in range(config.num_shards)]
         shards = ShardTable.from_ranges(
             source=[0] * len(starts), start=starts, stop=[start + size for start in starts]
         )
@@ -190,7 +190,7 @@ def make_objective(
     rows = sorted((encode(sample, lexicon, forms) for sample in valid), key=len)
     spelling = forms.table() if forms else None
     data = GraphBatches(examples, spelling, config.batch, config.word_dropout, config.seed, digest)
-    data.check(config.shards)
+    data.check(config.num_shards)
     starts = range(0, len(rows), VALIDATION_BATCH)
     # so that the mean over shards is the mean over examples, or over words
     norm = (len(rows) if texts else sum(map(len, rows))) / max(1, len(starts))
