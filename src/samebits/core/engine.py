@@ -134,6 +134,11 @@ class Engine:
         """How many tasks run at once in the memory of this process; 1 where they run elsewhere."""
         return self.executor.workers if self.executor.name == "threads" else 1
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether tasks run in this process, which then sees at once what they have written."""
+        return bool(getattr(self.executor, "runs_here", False))
+
     def scratch(self, output: Path) -> Path:
         """Return a folder for what a training run keeps beside its checkpoints and as long as they."""
         if self.place.folder is not None:

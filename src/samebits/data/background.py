@@ -36,6 +36,11 @@ class Beside(Generic[Result]):
             del work  # and all it holds, before anyone hears of the end
             self._running.release()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the end was reached, good or bad."""
+        return not self._running.locked()
+
     def wait(self) -> None:
         """Wait for the end, good or bad."""
         with self._running:

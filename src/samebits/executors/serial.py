@@ -33,6 +33,7 @@ class SerialExecutor:
     """Runs each shard when it is submitted."""
 
     name = "serial"
+    runs_here = True
 
     def __init__(self, options: ExecutorOptions | None = None) -> None:
         self.workers = 1

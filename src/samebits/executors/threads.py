@@ -40,6 +40,7 @@ class ThreadsExecutor:
     """As many threads as workers, the caller's among them; one worker is a thread beside the caller's."""
 
     name = "threads"
+    runs_here = True
 
     def __init__(self, options: ExecutorOptions) -> None:
         self.workers = options.workers

@@ -3,11 +3,14 @@
 A task cannot know how many lines came before its own. The driver does, when all are encoded: so it numbers rows over all files and applies
 ``--limit``, and then lets workers split rows, put them in order (``arrange``) and write the files, each its own blocks
 (``layouts``, ``data.folding.output_file``).
+
+On few threads of one process, ids whose order is that of the input are written while later ones are being made (``growing_file``).
 """
 
 from __future__ import annotations
 
 from array import array
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from samebits.core.observing.events import Metric, Observer, Warned
 from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
+from samebits.data.folding.growing_file import MOST_WORKERS, GrowingFile
 from samebits.data.folding.output_file import write_outputs
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import row_starts
@@ -29,9 +33,9 @@ from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.estimate import estimate
 from samebits.tokens.keeping.arrange import shuffle_rows, split_rows
 from samebits.tokens.keeping.encode_node import EncodedShard, EncodeShards
-from samebits.tokens.keeping.kept_rows import Group, RowTable
+from samebits.tokens.keeping.kept_rows import IDS, Group, RowTable
 from samebits.tokens.layouts.interface import split_files
-from samebits.tokens.layouts.store_file import StoreShape
+from samebits.tokens.layouts.store_file import Ids, StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.tokenizers.vocab import Tokenizer
@@ -62,8 +66,11 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         config.max_line_bytes,
         tokenizer.special_names if config.special_tokens == "error" else (),
     )
-    with folding(engine, plan.digest) as workers:
-        store = _Store(plan, config, state, task, workers, out, engine.observer)
+    few = engine.runs_here and engine.executor.workers <= MOST_WORKERS
+    with (
+        folding(engine, plan.digest) as workers,
+        closing(_Store(plan, config, state, task, workers, out, engine.observer, grows=few)) as store,
+    ):
         tables = workers.run_rows(
             "encode",
             store.node,
@@ -74,6 +81,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
             then=store.write,
             starts=store.starts,
             full=lambda: store.is_full,
+            kept=store.grow,
         )
     about = store.about(tables)
     out.write_json("store.json", about)
@@ -105,7 +113,8 @@ class _Store:
     """Takes in what workers tell, in shard order, and lets them write.
 
     State: ``line_base`` lines before this shard in its own file; ``num_used`` usable rows so far; ``sizes`` rows, ids and lines of each shard,
-    one after the other; ``counts`` what became of lines; ``last`` the shard in which ``--limit`` is reached, which is encoded again for ``left`` rows.
+    one after the other; ``counts`` what became of lines; ``last`` the shard in which ``--limit`` is reached, which is encoded again for ``left`` rows;
+    ``growing`` the file of ids that is written meanwhile, if there is one.
     """
 
     def __init__(
@@ -117,6 +126,8 @@ class _Store:
         workers: Folding,
         out: ArtifactWriter,
         observer: Observer,
+        *,
+        grows: bool,
     ) -> None:
         self.plan, self.config, self.state, self.encode = plan, config, state, encode
         self.workers, self.out, self.observer = workers, out, observer
@@ -134,6 +145,29 @@ class _Store:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last: Shard | None = None
         self.left = 0
+        self.growing = self._growing() if grows else None
+
+    def _growing(self) -> GrowingFile | None:
+        """Return the file that holds the ids of all rows as they come and nothing else, if the layout has one."""
+        config = self.config
+        if config.shuffle or len(config.splits) > 1 or config.limit is not None:
+            return None
+        files = LAYOUTS[config.layout].files(0, self.shape, config.extras)
+        names = [name for name, sections in files.items() if sections == (Ids(),)]
+        return GrowingFile(self.out, f"train.{names[0]}") if names else None
+
+    def grow(self, number: int, file: Index) -> None:
+        """Write the ids of a node behind those of the nodes before it, unless they are there."""
+        if self.growing is None:
+            return
+        for piece in range(IDS, len(file.sizes)):
+            if not self.growing.holds((number, piece)):
+                self.growing.add((number, piece), self.workers.folder.read_bytes(file, piece))
+
+    def close(self) -> None:
+        """Let go of the file that is written meanwhile."""
+        if self.growing is not None:
+            self.growing.close()
 
     @property
     def is_full(self) -> bool:
@@ -181,6 +215,9 @@ class _Store:
             for split, table in tables.items()
             for name, file in split_files(layout, split, table, self.shape, extras).items()
         }
+        if self.growing is not None:
+            self.growing.finish()
+            del files[self.growing.name]
         write_outputs(self.workers, self.out, WRITE, files)
         return tables
 

@@ -102,7 +102,7 @@ class Executor(Protocol):
     A promise resolves to Done or Failed. If its worker was lost it raises WorkerLost: with ``shard`` set when that
     worker had this shard in hand, without when the shard was only a bystander of a broken pool.
 
-    One whose caller may compute too is a ``HelpedExecutor``.
+    One whose caller may compute too is a ``HelpedExecutor``. One whose tasks run in this process says ``runs_here = True``.
     """
 
     name: str

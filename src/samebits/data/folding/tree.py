@@ -148,6 +148,7 @@ class Folding:
         then: Callable[[list[Index]], Result],
         starts: NDArray[np.int64] | None = None,
         full: Callable[[], bool] = lambda: False,
+        kept: Callable[[int, Index], None] = lambda number, file: None,
     ) -> Result:
         """Keep what nodes of shards give, in shard order, without folding it; as ``run`` else.
 
@@ -161,11 +162,12 @@ class Folding:
             then: Is given the files of the nodes; else as for ``run``.
             starts: First shard of each node; None takes as many shards as one worker can well hold.
             full: Asked after each node; once it is true, shards after that node are left out.
+            kept: Is given number and file of each node as it comes, in order, and from the first one again if a piece was lost.
         """
         once = _once(shards, take)
         starts = row_starts(shards) if starts is None else starts
         return self._until_whole(
-            lambda: then(self._keep(stage, node, shards, once, starts, state, unit, full))
+            lambda: then(self._keep(stage, node, shards, once, starts, state, unit, full, kept))
         )
 
     def _until_whole(self, act: Callable[[], Result]) -> Result:
@@ -220,6 +222,7 @@ class Folding:
         state: Any,
         unit: str,
         full: Callable[[], bool] = lambda: False,
+        kept: Callable[[int, Index], None] = lambda number, file: None,
     ) -> list[Index]:
         count = CountNode(self.folder, node, stage)
         nodes, indexes = group_shards(shards, starts), []
@@ -227,6 +230,7 @@ class Folding:
             is_last = take(int(starts[shard.index]), part.told)
             self._parts[stage][shard.index] = part._replace(told=())  # bad rows may be many
             indexes.append(part.pieces)
+            kept(shard.index, indexes[-1])
             if is_last and full():
                 break
         return indexes

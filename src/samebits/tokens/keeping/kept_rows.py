@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from samebits.data.folding.output_file import row_pieces
 from samebits.data.folding.piece_files import Index, PieceFolder
 
-__all__ = ["Group", "KeptRows", "RowTable", "group_pieces"]
+__all__ = ["IDS", "Group", "KeptRows", "RowTable", "group_pieces"]
 
 LENGTHS, LINES, PROMPTS, IDS = range(4)
 WIDE = 1 << 32
