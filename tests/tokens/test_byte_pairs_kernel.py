@@ -12,6 +12,7 @@ import pytest
 from samebits.core.seeds import rng_for
 from samebits.kernels.tokens.pair_memory import PairMemory
 from samebits.kernels.tokens.pair_merges import PairMerges
+from samebits.kernels.tokens.token_table import TokenTable
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import PRE_TOKENIZERS
 from samebits.tokens.encoders.byte_pairs_encoder import ALLOWED_PRE_TOKENIZERS, BytePairsEncoder
@@ -151,3 +152,77 @@ def test_wrong_arguments_are_refused() -> None:
         memory.encode(column.buffer, column.starts, column.stops, np.zeros(3, np.uint8))
     with pytest.raises(ValueError, match="row 0"):
         memory.encode(column.buffer, column.starts, column.stops + 1, character_classes())
+
+
+def test_a_vocabulary_and_its_merges_are_read_as_json_reads_them() -> None:
+    """Escapes, pairs of surrogates, both ways to write a pair, white space, a token that is there twice."""
+    tokens = [
+        "a",
+        "b",
+        "ab",
+        '"',
+        "\\",
+        '"\\',
+        "\u0120",
+        "\u0120\U0001f600",
+        "\U0001f600",
+        "",
+        "/",
+        "\n",
+        "/\n",
+        "x" * 70,
+    ]
+    vocabulary = {token: 3 * i for i, token in enumerate(tokens)}
+    pairs = [["a", "b"], ['"', "\\"], ["\u0120", "\U0001f600"], ["/", "\n"], ["", "ab"]]
+    for ascii_only, indent in ((True, None), (False, 2)):
+        text = json.dumps(vocabulary, ensure_ascii=ascii_only, indent=indent).replace("/", "\\/")
+        table = TokenTable(text.encode().replace(b"{", b'{"b": 77, ', 1))
+        assert table.ids([token.encode() for token in tokens]).tolist() == list(vocabulary.values())
+        assert table.num_ids == 3 * len(tokens) - 2
+        for listed in (pairs, [" ".join(pair) for pair in pairs]):
+            found = table.pairs(json.dumps(listed, ensure_ascii=ascii_only, indent=indent).encode())
+            wanted = [[vocabulary[a], vocabulary[b], vocabulary[a + b]] for a, b in pairs]
+            assert np.transpose(found).tolist() == wanted
+    assert TokenTable(b" { } ").num_ids == 0
+    assert [len(column) for column in table.pairs(b"[ ]")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"a"}',
+        '{"a": }',
+        '{"a": -1}',
+        '{"a": 1.5}',
+        '{"a": 4294967295}',
+        '{"a": 1',
+        '{"a": 1,}',
+        '{"a',
+        '{"a\\',
+        '{"\\x": 1}',
+        '{"\\ud800": 1}',
+        '{"\\udc00": 1}',
+        '{"\\ud800\\u0041": 1}',
+        '{"\\u00g0": 1}',
+    ],
+)
+def test_what_is_no_vocabulary_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="the vocabulary is not an object of tokens and ids"):
+        TokenTable(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[", '["a"]', '["a b a"]', '[["a", "b", "a"]]', '[["a"]]', "[1]", '["a b",]']
+)
+def test_what_is_no_list_of_pairs_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="the merges are not a list of pairs"):
+        TokenTable(b'{"a": 0, "b": 1, "ab": 2}').pairs(text.encode())
+
+
+@pytest.mark.parametrize(("text", "missing"), [('["a c"]', "c"), ('["c a"]', "c"), ('[["b", "a"]]', "ba")])
+def test_a_merge_without_an_id_is_named(text: str, missing: str) -> None:
+    with pytest.raises(KeyError, match=f"'{missing}'"):
+        TokenTable(b'{"a": 0, "b": 1, "ab": 2}').pairs(text.encode())

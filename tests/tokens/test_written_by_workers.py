@@ -18,7 +18,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.data import sealing
 from samebits.data.artifact import open_artifact
-from samebits.data.folding import output_file, piece_files, shape, tree
+from samebits.data.folding import growing_file, output_file, piece_files, shape, tree
 from samebits.errors import Interrupted
 from samebits.executors.serial import SerialExecutor
 from samebits.testing import ShuffledExecutor
@@ -167,6 +167,60 @@ def test_a_run_that_ends_in_any_stage_goes_on_there(
     )
     resumed = {event.stage for event in events if isinstance(event, ShardDone) and event.resumed}
     assert "encode" in resumed
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_ids_that_keep_their_order_are_written_while_shards_are_encoded(
+    executor: str, dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES["plain"], executor=ShuffledExecutor(seed=2))
+    monkeypatch.setattr(growing_file, "SYNC_BYTES", 3000)
+    written: list[int] = []
+    seen: list[int] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, ShardDone) and event.stage == "write":
+            written.append(event.num_units)
+        elif isinstance(event, ShardDone):
+            seen.append((tmp_path / "out.partial" / "train.bin").stat().st_size)
+
+    options = {"executor": executor, "workers": "3"}
+    assert build(dirty, tmp_path / "out", CASES["plain"], options=options, observer=watch) == expected
+    others = ("train.idx", "train.offsets.npy", "train.source.npy")
+    assert sum(written) == sum(len(expected[name]) for name in others)
+    if executor == "serial":  # threads may have encoded all before the first part is taken
+        assert 0 < seen[-1] < len(expected["train.bin"])
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("harm", ["damaged", "interrupted"])
+def test_what_goes_wrong_while_ids_are_written_leaves_no_trace_in_them(
+    harm: str, dirty: Path, tmp_path: Path
+) -> None:
+    expected = build(dirty, tmp_path / "expected", CASES["plain"], executor=ShuffledExecutor(seed=2))
+
+    class Harms(SerialExecutor):
+        left = 1
+
+        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
+            promise = super().submit(task, shard, handle)
+            if isinstance(task, tree.CountNode) and shard.index == 5 and self.left:
+                self.left -= 1
+                if harm == "interrupted":
+                    raise KeyboardInterrupt
+                path = tmp_path / "out.journal" / "kept" / promise.result().part.pieces.name
+                path.write_bytes(path.read_bytes()[:-1] + b"?")
+            return promise
+
+    harms, events = Harms(), list[Event]()
+    if harm == "interrupted":
+        with pytest.raises(Interrupted):
+            build(dirty, tmp_path / "out", CASES["plain"], executor=harms)
+        assert not (tmp_path / "out.partial").exists()
+    found = build(dirty, tmp_path / "out", CASES["plain"], executor=harms, observer=events.append)
+    assert found == expected
+    assert any(isinstance(event, Warned) and "part" in event.message for event in events)
 
 
 @pytest.mark.usefixtures("small")

@@ -31,19 +31,17 @@ from samebits.tokens.config import TokensConfig, store_dtype
 from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
 from samebits.tokens.encoders.interface import SpecialTokens
 from samebits.tokens.estimate import estimate
-from samebits.tokens.keeping.arrange import shuffle_rows, split_rows
 from samebits.tokens.keeping.encode_node import EncodedShard, EncodeShards
 from samebits.tokens.keeping.kept_rows import IDS, Group, RowTable
 from samebits.tokens.layouts.interface import split_files
 from samebits.tokens.layouts.store_file import Ids, StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
+from samebits.tokens.stages import ENCODE, LIMIT, WRITE
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer
 from samebits.tokens.tokenizers.vocab import Tokenizer
-from samebits.tokens.training.settings import LearnSettings
 
-__all__ = ["LIMIT", "WRITE", "build"]
+__all__ = ["build"]
 
-LIMIT, WRITE = "limit", "write"  # stages
 COUNTERS = ("num_lines", "num_dropped", "num_cut", "num_unknown", "text_bytes")
 ALL_BITS = (1 << 64) - 1
 
@@ -72,7 +70,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         closing(_Store(plan, config, state, task, workers, out, engine.observer, grows=few)) as store,
     ):
         tables = workers.run_rows(
-            "encode",
+            ENCODE,
             store.node,
             plan.shards,
             store.take,
@@ -96,6 +94,7 @@ def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
         memory = config.memory_mb * 1_000_000 * engine.tasks_in_memory
         return open_tokenizer(config.tokenizer, memory_bytes=memory, special_tokens=special_tokens)
     from samebits.tokens.training.learn import learn_tokenizer  # most builds learn nothing
+    from samebits.tokens.training.settings import LearnSettings
 
     columns = config.parsed_template().columns
     settings = LearnSettings(
@@ -242,6 +241,10 @@ class _Store:
     def _arranged(self, table: RowTable) -> dict[str, RowTable]:
         config, dtype = self.config, self.encode.dtype
         tables = {"train": table}
+        if len(config.splits) == 1 and not config.shuffle:
+            return tables
+        from samebits.tokens.keeping.arrange import shuffle_rows, split_rows
+
         if len(config.splits) > 1:
             tables = split_rows(
                 self.workers, table, seed=config.seed, val_ratio=config.val_ratio, dtype=dtype

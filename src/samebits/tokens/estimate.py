@@ -22,7 +22,6 @@ from samebits.tokens.encode import EncodeState, encode_block, piece_codes
 from samebits.tokens.layouts.store_file import StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
-from samebits.tokens.training.settings import COMPRESSED_FACTOR
 
 __all__ = ["SizeEstimate", "estimate"]
 
@@ -82,7 +81,7 @@ class SizeEstimate:
 def estimate(plan: Plan, config: TokensConfig, state: EncodeState, dtype: str) -> SizeEstimate:
     """Encode a sample from the start of the input and scale it up."""
     corpus: Corpus = plan.inputs
-    text_bytes = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in corpus.sources)
+    text_bytes = corpus.likely_text_bytes
     sample_rows, sample_tokens, sample_bytes = _sample(plan, config, state, dtype)
     scale = text_bytes / max(sample_bytes, 1)
     num_rows, num_tokens = round(sample_rows * scale), round(sample_tokens * scale)

@@ -11,9 +11,9 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus
-from samebits.tokens.building import LIMIT, WRITE, build
+from samebits.tokens.building import build
 from samebits.tokens.config import TokensConfig
-from samebits.tokens.keeping.arrange import STAGES as ARRANGING
+from samebits.tokens.stages import STAGES
 from samebits.tokens.tokenizers.open_tokenizer import refuse_ambiguous, tokenizer_digest
 
 __all__ = ["JOB"]
@@ -28,7 +28,7 @@ class TokensJob:
     summary: str = "turn text into memory-mapped tokens"
     Config: type[TokensConfig] = TokensConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("learn", "encode", LIMIT, *ARRANGING, WRITE)
+    stages: tuple[str, ...] = STAGES
     bytes_per_worker: int = 300_000_000
 
     def plan(self, config: TokensConfig) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,8 @@ class RunRecord:
 
     def _repr_html_(self) -> str:
         """Show a small table in a notebook."""
+        from html import escape  # brings all names of characters
+
         rows = {
             "job": self.job,
             "digest": self.artifact_digest,

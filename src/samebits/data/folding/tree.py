@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -91,6 +90,10 @@ def folding(engine: Engine, token: str) -> Iterator[Folding]:
     if engine.parts is not None:
         yield Folding(engine, PieceFolder.make(engine.parts, token))
         return
+    from tempfile import (
+        TemporaryDirectory,
+    )  # brings shutil and random: 3 ms that runs with a journal do without
+
     with TemporaryDirectory(prefix="samebits-parts-") as folder:
         yield Folding(engine, PieceFolder.make(Path(folder), token))
 

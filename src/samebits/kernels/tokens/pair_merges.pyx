@@ -72,16 +72,18 @@ cdef class PairMerges:
         self.table = <Merge*>malloc(self.num_slots * sizeof(Merge))
         if self.table == NULL:
             raise MemoryError
-        for i in range(self.num_slots):
-            self.table[i].pair = NO_PAIR
-        for i in range(256):
-            self.bytes_to_ids[i] = byte_ids[i]
-        for i in range(n):
-            pair = (<uint64_t>left[i] << 32) | right[i]
-            at = spread(pair, self.num_slots)
-            while self.table[at].pair != NO_PAIR and self.table[at].pair != pair:
-                at = (at + 1) & (self.num_slots - 1)
-            self.table[at] = Merge(pair, (<uint64_t>i << 32) | merged[i])  # of two equal pairs the later one counts
+        with nogil:
+            for i in range(self.num_slots):
+                self.table[i].pair = NO_PAIR
+            for i in range(256):
+                self.bytes_to_ids[i] = byte_ids[i]
+            for i in range(n):
+                pair = (<uint64_t>left[i] << 32) | right[i]
+                at = spread(pair, self.num_slots)
+                while self.table[at].pair != NO_PAIR and self.table[at].pair != pair:
+                    at = (at + 1) & (self.num_slots - 1)
+                self.table[at].pair = pair  # of two equal pairs the later one counts
+                self.table[at].found = (<uint64_t>i << 32) | merged[i]
 
     def __dealloc__(self):
         free(self.table)

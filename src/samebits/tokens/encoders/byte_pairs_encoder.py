@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.pair_memory import PairMemory
 from samebits.kernels.tokens.pair_merges import PairMerges
+from samebits.kernels.tokens.token_table import TokenTable
+from samebits.machine import early_start
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import (
     LLAMA3_SPLIT,
@@ -28,19 +30,20 @@ from samebits.tokens.encoders.allow_list import (
 )
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
 
-__all__ = ["BytePairsEncoder", "why_not"]
+__all__ = ["EARLY", "BytePairsEncoder", "make_byte_pairs", "why_not"]
 
 ALLOWED_PRE_TOKENIZERS = {
     "ByteLevel": 0,
     LLAMA3_SPLIT: 3,
     QWEN2_SPLIT: 1,
 }  # digits of a pre-token, as the kernel takes them
+EARLY = "byte pairs"  # what ``machine.early_start`` calls a file and its encoder, begun before the command is known
 MAX_BYTES = 96 << 20  # of a thread's memory; it is begun anew when it is larger
 
 
 class _Model(msgspec.Struct):
-    vocab: dict[str, int]
-    merges: list[tuple[str, str] | str]
+    vocab: msgspec.Raw
+    merges: msgspec.Raw
     ignore_merges: bool = False
 
 
@@ -71,27 +74,34 @@ class BytePairsEncoder:
         return memory.encode(texts.buffer, texts.starts, texts.stops, character_classes())
 
 
+def make_byte_pairs(document: bytes, special_tokens: SpecialTokens = "text") -> BytePairsEncoder:
+    """Make the encoder of a file, or take the one that was begun early."""
+    found, encoder = early_start.take(EARLY) or (b"", None)
+    return (
+        encoder if encoder is not None and found == document else BytePairsEncoder(document, special_tokens)
+    )
+
+
 def _read_merges(model: _Model) -> PairMerges:
     """Return the merges of a file as pairs of ids.
 
     Raises:
         ValueError: if a merge has no id, or is not a pair.
     """
-    id_of = model.vocab.__getitem__
-    pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model.merges]
-    left, right = zip(*pairs, strict=True) if pairs else ((), ())
+    table = TokenTable(memoryview(model.vocab))
     try:
-        named = (left, right, map("".join, pairs), byte_alphabet())
-        return PairMerges(*(np.fromiter(map(id_of, names), np.uint32) for names in named))
+        pairs = table.pairs(memoryview(model.merges))
+        return PairMerges(*pairs, table.ids([char.encode() for char in byte_alphabet()]))
     except KeyError as error:
         raise ValueError(f"a merge of {error} has no id") from None
 
 
-def _whole_tokens(vocab: dict[str, int]) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
+def _whole_tokens(vocab: msgspec.Raw) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
     """Return the bytes of all tokens, where each begins, and their ids; a name that spells no bytes is left out."""
+    ids = msgspec.json.decode(vocab, type=dict[str, int])
     alphabet = byte_alphabet()
     known = set(alphabet)
-    spelled = {piece: i for piece, i in vocab.items() if piece and known.issuperset(piece)}
+    spelled = {piece: i for piece, i in ids.items() if piece and known.issuperset(piece)}
     table = {ord(char): byte for byte, char in enumerate(alphabet)}
     offsets = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
     data = "".join(spelled).translate(table).encode("latin-1")

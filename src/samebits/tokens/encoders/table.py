@@ -8,24 +8,17 @@ A new encoder is one file with ``why_not`` and a class, and one line here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from samebits.errors import MissingExtra
-from samebits.tokens.encoders import (
-    byte_pairs_encoder,
-    fastokens_encoder,
-    gigatoken_encoder,
-    unigram_encoder,
-    viterbi_encoder,
-)
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens, column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.encoders.probe_memory import probe_key, remember, was_equal
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.encoders.words import remembered_words
 
 __all__ = ["ENCODERS", "REFERENCE", "EncoderChoice", "choose_encoder", "make_encoder"]
 
@@ -48,17 +41,30 @@ class EncoderEntry(NamedTuple):
     defines: bool = False
 
 
+def _late(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that imports what it calls: a run uses one encoder, and all of them take 5 ms to import."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"{__package__}.{module}"), name)(*arguments)
+
+    return call
+
+
+def _entry(
+    package: str, module: str, make: str, *, why_not: str = "why_not", defines: bool = False
+) -> EncoderEntry:
+    return EncoderEntry(package, _late(module, why_not), _late(module, make), defines)
+
+
 ENCODERS: dict[str, EncoderEntry] = {
-    "byte pairs": EncoderEntry("samebits", byte_pairs_encoder.why_not, byte_pairs_encoder.BytePairsEncoder),
-    "gigatoken": EncoderEntry("gigatoken", gigatoken_encoder.why_not, gigatoken_encoder.GigaEncoder),
-    "fastokens": EncoderEntry("fastokens", fastokens_encoder.why_not, fastokens_encoder.FastEncoder),
-    "unigram": EncoderEntry("samebits", unigram_encoder.why_not, unigram_encoder.make_unigram),
-    "remembered words": EncoderEntry(
-        "samebits", remembered_words.why_not_remembered, remembered_words.make_remembering
+    "byte pairs": _entry("samebits", "byte_pairs_encoder", "make_byte_pairs"),
+    "gigatoken": _entry("gigatoken", "gigatoken_encoder", "GigaEncoder"),
+    "fastokens": _entry("fastokens", "fastokens_encoder", "FastEncoder"),
+    "unigram": _entry("samebits", "unigram_encoder", "make_unigram"),
+    "remembered words": _entry(
+        "samebits", "words.remembered_words", "make_remembering", why_not="why_not_remembered"
     ),
-    "viterbi": EncoderEntry(
-        "samebits", viterbi_encoder.why_not, viterbi_encoder.ViterbiEncoder, defines=True
-    ),
+    "viterbi": _entry("samebits", "viterbi_encoder", "ViterbiEncoder", defines=True),
     REFERENCE: EncoderEntry(REFERENCE, lambda document, special_tokens: "", ReferenceEncoder, defines=True),
 }
 

@@ -23,11 +23,10 @@ from samebits.data.folding.tree import Folding, KeptPart, kept_part
 from samebits.kernels.tokens.order import hash_rows, slots_of
 from samebits.kernels.tokens.rows import copy_ranges
 from samebits.tokens.keeping.kept_rows import Group, KeptRows, RowTable, group_pieces
+from samebits.tokens.stages import SPLIT
 
-__all__ = ["STAGES", "shuffle_rows", "split_rows"]
+__all__ = ["shuffle_rows", "split_rows"]
 
-SPLIT = "split"
-STAGES = (SPLIT, "scatter train", "order train", "scatter val", "order val")
 RANGE_BYTES = 64 << 20  # of ids that one task puts in order
 MOST_RANGES = 256
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
+from samebits.kernels.tokens.token_table import TokenTable
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens
 from samebits.tokens.encoders.table import choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
@@ -201,16 +202,13 @@ def file_tokenizer(
         hint = "use --special-tokens text"
         raise ConfigError("a unigram model of SentencePiece never finds special tokens in text", hint=hint)
     choice = choose_encoder(document if normalizer is None else without_normalizer(document), special_tokens)
-    ids = [token.id for token in file.added_tokens]
-    vocabulary = msgspec.json.decode(file.model.vocab)
-    # a dict of ids, or for Unigram a list of (piece, score)
-    ids += vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+    added = max((token.id for token in file.added_tokens), default=-1) + 1
     special = {token.content: token.id for token in file.added_tokens if token.special}
     made = FileTokenizer(
         document,
         f"{file.model.type.lower()}.v1",
         _specials(special),
-        max(ids, default=-1) + 1,
+        max(added, _num_ids(file.model)),
         choice.name,
         choice.note,
         special_tokens,
@@ -221,6 +219,13 @@ def file_tokenizer(
         with _LOCK:
             _LIVE[made._key] = _Live(choice.live)  # 0.3 s to make another
     return made
+
+
+def _num_ids(model: _Model) -> int:
+    """Return one more than the largest id of a vocabulary: an object of ids, or for Unigram a list of pieces and scores."""
+    if model.type == "Unigram":
+        return len(msgspec.json.decode(model.vocab, type=list[Any]))
+    return TokenTable(memoryview(model.vocab)).num_ids
 
 
 def _specials(special: dict[str, int]) -> Specials:

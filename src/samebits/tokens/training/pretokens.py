@@ -22,7 +22,7 @@ from samebits.errors import InputError
 from samebits.kernels.tokens.order import hash_rows
 from samebits.kernels.tokens.pretokens import PretokenCounts
 from samebits.tokens.character_classes import character_classes
-from samebits.tokens.training.settings import COMPRESSED_FACTOR, LearnSettings
+from samebits.tokens.training.settings import LearnSettings
 
 __all__ = ["Counted", "count_pretokens"]
 
@@ -98,7 +98,7 @@ def count_pretokens(
     Raises:
         InputError: if there is no text.
     """
-    size = sum(s.size * (COMPRESSED_FACTOR if s.compression else 1) for s in plan.inputs.sources)
+    size = plan.inputs.likely_text_bytes
     share = min(1.0, settings.sample_mb * 1e6 / max(size, 1))
     threshold = min(int(share * 2**64), 2**64 - 1)
     task = CountPretokens(settings.columns, settings.seed, threshold, settings.max_line_bytes, spaces_only)

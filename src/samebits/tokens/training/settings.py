@@ -8,9 +8,8 @@ from typing import Literal
 from samebits.data.readers.rows import MAX_LINE_BYTES
 from samebits.tokens.encoders.interface import SpecialTokens
 
-__all__ = ["COMPRESSED_FACTOR", "Kind", "LearnSettings"]
+__all__ = ["Kind", "LearnSettings"]
 
-COMPRESSED_FACTOR = 4  # text in a compressed file, by its size; only steers how large a sample is
 Kind = Literal["bpe", "wordpiece", "unigram", "word", "char"]
 
 

@@ -1,0 +1,13 @@
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+class TokenTable:
+    def __init__(self, text: bytes | memoryview) -> None: ...
+    @property
+    def num_ids(self) -> int: ...
+    def ids(self, tokens: Sequence[bytes]) -> NDArray[np.uint32]: ...
+    def pairs(
+        self, text: bytes | memoryview
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]: ...
