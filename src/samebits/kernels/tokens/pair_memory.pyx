@@ -1,13 +1,19 @@
 """Encode with byte pairs: cut a text into pre-tokens, look each up, merge those that are new.
 
-A memory belongs to one thread and has the ids of every pre-token that it has met. Nothing is locked and nothing holds the GIL.
+A memory has the ids of every pre-token that a thread has met, and all threads of a process share it: to look a pre-token up takes no
+lock, and what one thread has merged the others need not merge again. Only a new one is put in under a lock. Nothing holds the GIL.
+
+* An entry is written before its size, which makes it count.
+* A table that is full is copied into one of twice the size. The old one stays, because others may be reading it; who does not find
+  a new entry there looks into the new one before merging.
+* What does not fit into an entry lies in chunks that never move.
 
 A pre-token of up to 16 bytes is its own key, two numbers, and lies with up to three ids in one half of a cache line. The key
-and the ids of a longer one lie in pools; beyond ``LONGEST`` bytes it is merged anew each time.
+and the ids of a longer one lie in a chunk; beyond ``LONGEST`` bytes it is merged anew each time.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
@@ -16,33 +22,67 @@ from samebits.kernels.tokens.chars import check_rows
 from samebits.kernels.tokens.cutting cimport cut, cut_later
 from samebits.kernels.tokens.pair_merges cimport PairMerges
 
+cdef extern from "pythread.h" nogil:
+    ctypedef void* PyThread_type_lock
+    PyThread_type_lock PyThread_allocate_lock()
+    void PyThread_free_lock(PyThread_type_lock lock)
+    int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
+    void PyThread_release_lock(PyThread_type_lock lock)
+
+cdef extern from *:
+    """
+    #define samebits_seen(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+    #define samebits_show(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+    """
+    uint16_t seen_tag "samebits_seen"(const uint16_t* place) nogil
+    Table* seen_table "samebits_seen"(Table** place) nogil
+    void show_tag "samebits_show"(uint16_t* place, uint16_t value) nogil
+    void show_table "samebits_show"(Table** place, Table* value) nogil
+
 cdef extern from "ascii_cuts.h" nogil:
     uint64_t samebits_ascii_cuts(const uint8_t* text)
     uint64_t samebits_later_cuts(const uint8_t* text, int most_digits)
     int __builtin_ctzll(unsigned long long bits)
+    int __builtin_popcountll(unsigned long long bits)
     void __builtin_prefetch(const void* place)
 
 cdef uint64_t PRIME = 0x9E3779B97F4A7C15
+cdef uint64_t OTHER_PRIME = 0xC2B2AE3D27D4EB4F
+cdef uint64_t NOBODYS = 0xFFFFFFFFFFFFFFFF  # no text has such bytes
 cdef uint64_t NOT_ASCII = 0x8080808080808080
 cdef enum:
     IN_PLACE = 16  # bytes of a key that needs no pool
     IDS_IN_PLACE = 3
     LONGEST = 1024
+    ELSEWHERE = 1 << 15
+    FIRST_SLOTS = 1 << 15
+    MOST_TABLES = 40
+    CHUNK_BYTES = 1 << 18
     WINDOW = 64  # bytes that are cut at once
 
 
 cdef struct Slot:
     uint64_t first
     uint64_t second
-    uint16_t size  # 0: free
+    uint16_t tag  # 0: free; else the size, with ``ELSEWHERE`` if ids or key have no room here
     uint16_t num_ids
-    uint32_t ids[IDS_IN_PLACE]  # the ids, or where they begin in the pool; [1] where a long key begins
+    uint32_t ids[IDS_IN_PLACE]  # the ids; else the last two are the address of all ids, which the key follows
 
 
-cdef inline uint64_t mixed(uint64_t first, uint64_t second, uint64_t size) noexcept nogil:
-    cdef uint64_t h = (first ^ (size << 56)) * PRIME
-    h = (h ^ (h >> 32) ^ second) * PRIME
-    return h ^ (h >> 29)
+cdef struct Table:
+    int64_t mask
+    int shift  # of a hash, so that what is left is a place in the table
+    Slot* slots
+
+
+cdef struct Chunk:
+    Chunk* before
+
+
+cdef inline uint64_t mixed(uint64_t first, uint64_t second) noexcept nogil:
+    """A hash whose upper bits are the good ones."""
+    cdef uint64_t h = (first ^ (second * OTHER_PRIME)) * PRIME
+    return (h ^ (h >> 32)) * PRIME
 
 
 cdef uint64_t FIRST_BYTES[IN_PLACE + 1]  # masks of the first eight bytes of a key of each size
@@ -55,11 +95,15 @@ for _size in range(IN_PLACE + 1):
 cdef struct Key:
     uint64_t first
     uint64_t second
-    uint64_t hash
+    const Slot* home  # where the search for it begins
     int64_t size
 
 
-cdef inline void set_key(Key* key, const uint8_t* p, int64_t size, bint readable) noexcept nogil:
+cdef inline const Slot* home_of(const Table* table, uint64_t first, uint64_t second) noexcept nogil:
+    return &table.slots[mixed(first, second) >> table.shift]
+
+
+cdef inline void set_key(Key* key, const Table* table, const uint8_t* p, int64_t size, bint readable) noexcept nogil:
     """Make the key of a pre-token of up to 16 bytes; ``readable``: that many can be read at ``p``."""
     cdef uint64_t both[2]
     if readable:
@@ -70,11 +114,36 @@ cdef inline void set_key(Key* key, const uint8_t* p, int64_t size, bint readable
         both[0] = both[1] = 0
         memcpy(both, p, size)
     key.first, key.second, key.size = both[0], both[1], size
-    key.hash = mixed(both[0], both[1], size)
+    key.home = home_of(table, both[0], both[1])
+
+
+cdef void set_long_key(Key* key, const Table* table, const uint8_t* p, int64_t size) noexcept nogil:
+    """Make the key of a pre-token of more than 16 bytes: hashes of it in the place of its bytes."""
+    cdef uint64_t first = size, second = 0, piece
+    cdef int64_t i = 0
+    while i + 8 <= size:
+        memcpy(&piece, p + i, 8)
+        first = (first ^ piece) * PRIME
+        first ^= first >> 29
+        i += 8
+    memcpy(&second, p + size - 8, 8)
+    key.first, key.second, key.size = first, second, size
+    key.home = home_of(table, first, second)
+
+
+cdef inline const uint32_t* ids_of(const Slot* slot) noexcept nogil:
+    """Where the ids of an entry are that has no room for them."""
+    cdef const uint32_t* ids
+    memcpy(&ids, &slot.ids[1], sizeof(ids))
+    return ids
+
+
+cdef inline Slot* next_slot(const Table* table, const Slot* slot) noexcept nogil:
+    return &table.slots[(slot - table.slots + 1) & table.mask]
 
 
 cdef class PairMemory:
-    """The pre-tokens of one thread and their ids.
+    """Pre-tokens and their ids, for all threads.
 
     Attributes:
         num_bytes: Memory that it takes.
@@ -82,144 +151,167 @@ cdef class PairMemory:
 
     cdef PairMerges merges
     cdef int digits
-    cdef Slot* slots
-    cdef uint8_t* keys
-    cdef uint32_t* ids
-    cdef int64_t num_slots, num_used, num_keys, room_keys, num_ids, room_ids
+    cdef PyThread_type_lock lock
+    cdef Table* table  # the largest one, in use
+    cdef Table tables[MOST_TABLES]
+    cdef int num_tables
+    cdef Chunk* chunk
+    cdef int64_t num_used, num_chunks, room
 
     def __cinit__(self, PairMerges merges not None, int most_digits=0):
         """``most_digits`` of a pre-token are for ``cut_later``, 1 or 3; 0 stands for ``cut``."""
         if most_digits not in (0, 1, 3):
             raise ValueError(f"{most_digits} digits")
         self.merges, self.digits = merges, most_digits
-        self.num_slots = 1 << 15
-        self.slots = <Slot*>calloc(self.num_slots, sizeof(Slot))
-        if self.slots == NULL:
+        self.lock = PyThread_allocate_lock()
+        if self.lock == NULL or self.grow(FIRST_SLOTS) != 0:
             raise MemoryError
 
     def __dealloc__(self):
-        free(self.slots)
-        free(self.keys)
-        free(self.ids)
+        cdef Chunk* chunk
+        cdef int i
+        for i in range(self.num_tables):
+            free(self.tables[i].slots)
+        while self.chunk != NULL:
+            chunk, self.chunk = self.chunk, self.chunk.before
+            free(chunk)
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
 
     @property
     def num_bytes(self):
-        return sizeof(Slot) * self.num_slots + self.room_keys + 4 * self.room_ids
+        cdef int64_t i, total = CHUNK_BYTES * self.num_chunks
+        for i in range(self.num_tables):
+            total += sizeof(Slot) * (self.tables[i].mask + 1)
+        return total
 
-    cdef int grow(self) noexcept nogil:
-        """Double the table; -1 when memory is short."""
-        cdef int64_t i, at, size = 2 * self.num_slots
-        cdef Slot* slots = <Slot*>calloc(size, sizeof(Slot))
-        if slots == NULL:
-            return -1
-        for i in range(self.num_slots):
-            if self.slots[i].size:
-                at = mixed(self.slots[i].first, self.slots[i].second, self.slots[i].size) & <uint64_t>(size - 1)
-                while slots[at].size:
-                    at = (at + 1) & (size - 1)
-                slots[at] = self.slots[i]
-        free(self.slots)
-        self.slots, self.num_slots = slots, size
-        return 0
-
-    cdef int make_room(self, int64_t size) noexcept nogil:
-        """Room in the pools for a key of ``size`` bytes and its ids; -1 when memory is short."""
-        cdef void* more
-        cdef int64_t room
-        if self.num_keys + size > self.room_keys:
-            room = max(1 << 16, 2 * self.room_keys)
-            more = realloc(self.keys, room)
-            if more == NULL:
-                return -1
-            self.keys, self.room_keys = <uint8_t*>more, room
-        if self.num_ids + size > self.room_ids:
-            room = max(1 << 16, 2 * self.room_ids)
-            more = realloc(self.ids, room * sizeof(uint32_t))
-            if more == NULL:
-                return -1
-            self.ids, self.room_ids = <uint32_t*>more, room
-        return 0
-
-    cdef Slot* learn(
-        self, const uint8_t* p, int64_t size, uint64_t first, uint64_t second, int64_t id
-    ) noexcept nogil:
-        """Make the entry of a pre-token, which is merged if its ``id`` is -1; NULL when memory is short."""
-        cdef int64_t at, num
+    cdef int grow(self, int64_t size) noexcept nogil:
+        """Go on with a table of this size; -1 when memory is short. Done by who holds the lock, or has the memory alone."""
+        cdef Table* old = self.table
+        cdef Table* new
         cdef Slot* slot
-        if 2 * self.num_used >= self.num_slots and self.grow() != 0:
-            return NULL
-        if self.make_room(size) != 0:
-            return NULL
-        at = mixed(first, second, size) & <uint64_t>(self.num_slots - 1)
-        while self.slots[at].size:
-            at = (at + 1) & (self.num_slots - 1)
-        if id >= 0:
-            num, self.ids[self.num_ids] = 1, <uint32_t>id
-        else:
-            num = self.merges.merge(p, size, self.ids + self.num_ids)
-        if num < 0:
-            return NULL
-        slot = &self.slots[at]
-        slot.first, slot.second, slot.size, slot.num_ids = first, second, <uint16_t>size, <uint16_t>num
-        if size > IN_PLACE:
-            memcpy(self.keys + self.num_keys, p, size)
-            slot.ids[1] = <uint32_t>self.num_keys
-            self.num_keys += size
-        if size > IN_PLACE or num > IDS_IN_PLACE:
-            slot.ids[0] = <uint32_t>self.num_ids
-            self.num_ids += num
-        else:
-            memcpy(slot.ids, self.ids + self.num_ids, num * sizeof(uint32_t))
-        self.num_used += 1
+        cdef int64_t i
+        if self.num_tables == MOST_TABLES:
+            return -1
+        new = &self.tables[self.num_tables]
+        new.mask, new.slots = size - 1, <Slot*>calloc(size, sizeof(Slot))
+        new.shift = 64 - __builtin_popcountll(new.mask)
+        if new.slots == NULL:
+            return -1
+        for i in range(old.mask + 1 if old != NULL else 0):
+            if old.slots[i].tag:
+                slot = <Slot*>home_of(new, old.slots[i].first, old.slots[i].second)
+                while slot.tag:
+                    slot = next_slot(new, slot)
+                slot[0] = old.slots[i]
+        self.num_tables += 1
+        show_table(&self.table, new)
+        return 0
+
+    cdef void* take_room(self, int64_t size) noexcept nogil:
+        """Room in a chunk; NULL when memory is short."""
+        cdef Chunk* chunk
+        cdef uint8_t* found
+        size = (size + 7) & ~<int64_t>7
+        if self.chunk == NULL or size > self.room:
+            chunk = <Chunk*>malloc(CHUNK_BYTES)
+            if chunk == NULL:
+                return NULL
+            chunk.before = self.chunk
+            self.chunk, self.room = chunk, CHUNK_BYTES - sizeof(Chunk)
+            self.num_chunks += 1
+        found = <uint8_t*>self.chunk + CHUNK_BYTES - self.room
+        self.room -= size
+        return found
+
+    cdef Slot* find(self, Table* table, const uint8_t* p, const Key* key) noexcept nogil:
+        """The entry of a pre-token in a table, or the free place where it would be."""
+        cdef Slot* slot = <Slot*>home_of(table, key.first, key.second)
+        cdef int64_t tag = seen_tag(&slot.tag)
+        while tag:
+            if slot.first == key.first and slot.second == key.second and tag & ~ELSEWHERE == key.size:
+                if key.size <= IN_PLACE or memcmp(ids_of(slot) + slot.num_ids, p, key.size) == 0:
+                    break
+            slot = next_slot(table, slot)
+            tag = seen_tag(&slot.tag)
         return slot
 
-    cdef inline Slot* short_one(self, const uint8_t* p, const Key* key, int64_t id) noexcept nogil:
-        """The entry of a pre-token of up to 16 bytes; ``id`` is for a new one, as for ``learn``."""
-        cdef int64_t at = key.hash & <uint64_t>(self.num_slots - 1)
-        cdef Slot* slot = &self.slots[at]
-        while slot.size:
-            if slot.first == key.first and slot.second == key.second and slot.size == key.size:
-                return slot
-            at = (at + 1) & (self.num_slots - 1)
-            slot = &self.slots[at]
-        return self.learn(p, key.size, key.first, key.second, id)
+    cdef Slot* entry(self, Table* table, const uint8_t* p, const Key* key, int64_t id) noexcept nogil:
+        """The entry of a pre-token, a new one is merged unless it has an ``id`` (not -1); NULL when memory is short."""
+        cdef uint32_t ids[LONGEST]
+        cdef int64_t num = 1
+        cdef Slot* slot = self.find(table, p, key)
+        if not seen_tag(&slot.tag) and table != seen_table(&self.table):
+            table = seen_table(&self.table)
+            slot = self.find(table, p, key)
+        if seen_tag(&slot.tag):
+            return slot
+        if id >= 0:
+            ids[0] = <uint32_t>id
+        else:
+            num = self.merges.merge(p, key.size, ids)
+        if num < 0:
+            return NULL
+        PyThread_acquire_lock(self.lock, 1)
+        if table != self.table or slot.tag:  # another thread was here meanwhile
+            slot = self.find(self.table, p, key)
+        if not slot.tag:
+            slot = self.put(slot, p, key, ids, num)
+        PyThread_release_lock(self.lock)
+        return slot
 
-    cdef Slot* long_one(self, const uint8_t* p, int64_t size, int64_t id) noexcept nogil:
-        """The entry of a longer pre-token; its hash stands in the place of the key."""
-        cdef uint64_t first = 0, second = 0, piece
-        cdef int64_t i = 0, at
-        cdef Slot* slot
-        while i + 8 <= size:
-            memcpy(&piece, p + i, 8)
-            first = mixed(piece, first, 0)
-            i += 8
-        memcpy(&second, p + size - 8, 8)
-        at = mixed(first, second, size) & <uint64_t>(self.num_slots - 1)
-        slot = &self.slots[at]
-        while slot.size:
-            if slot.first == first and slot.second == second and slot.size == size:
-                if memcmp(self.keys + slot.ids[1], p, size) == 0:
-                    return slot
-            at = (at + 1) & (self.num_slots - 1)
-            slot = &self.slots[at]
-        return self.learn(p, size, first, second, id)
+    cdef Slot* put(self, Slot* slot, const uint8_t* p, const Key* key, const uint32_t* ids, int64_t num) noexcept nogil:
+        """Write a new entry to its free place; NULL when memory is short."""
+        cdef uint32_t* room
+        cdef int64_t tag = key.size
+        if 2 * self.num_used > self.table.mask:
+            if self.grow(2 * (self.table.mask + 1)) != 0:
+                return NULL
+            slot = self.find(self.table, p, key)
+        slot.first, slot.second, slot.num_ids = key.first, key.second, <uint16_t>num
+        if key.size > IN_PLACE or num > IDS_IN_PLACE:
+            room = <uint32_t*>self.take_room(num * sizeof(uint32_t) + key.size)
+            if room == NULL:
+                return NULL
+            memcpy(room, ids, num * sizeof(uint32_t))
+            memcpy(room + num, p, key.size)
+            memcpy(&slot.ids[1], &room, sizeof(room))
+            tag |= ELSEWHERE
+        else:
+            memcpy(slot.ids, ids, num * sizeof(uint32_t))
+        self.num_used += 1
+        show_tag(&slot.tag, <uint16_t>tag)
+        return slot
 
-    cdef inline int64_t emit(self, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil:
-        """Write the ids of a pre-token (and up to two more, to be written over); returns how many, -1 when memory is short."""
-        cdef Slot* slot
+    cdef int64_t emit_other(self, Table* table, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil:
+        """The same for a pre-token that is not where its search begins, or whose ids are not."""
+        cdef const Slot* slot
         if key.size > LONGEST:
             return self.merges.merge(text, key.size, out)
-        slot = self.short_one(text, key, -1) if key.size <= IN_PLACE else self.long_one(text, key.size, -1)
+        slot = self.entry(table, text, key, -1)
         if slot == NULL:
             return -1
-        if slot.num_ids <= IDS_IN_PLACE and key.size <= IN_PLACE:
-            memcpy(out, slot.ids, IDS_IN_PLACE * sizeof(uint32_t))
-        else:
-            memcpy(out, self.ids + slot.ids[0], slot.num_ids * sizeof(uint32_t))
+        memcpy(out, ids_of(slot) if slot.tag & ELSEWHERE else slot.ids, slot.num_ids * sizeof(uint32_t))
+        return slot.num_ids
+
+    cdef inline int64_t emit(self, Table* table, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil:
+        """Write the ids of a pre-token (and up to two more, to be written over); returns how many, -1 when memory is short."""
+        cdef const Slot* slot = key.home
+        cdef int64_t tag = seen_tag(&slot.tag)
+        if (slot.first ^ key.first) | (slot.second ^ key.second) | <uint64_t>(tag ^ key.size):
+            return self.emit_other(table, text, key, out)
+        memcpy(out, slot.ids, IDS_IN_PLACE * sizeof(uint32_t))
         return slot.num_ids
 
     cdef inline int64_t fill_keys(
-        self, const uint8_t* text, int64_t i, int64_t stop, int64_t room, const uint8_t* classes, Key* keys
+        self,
+        Table* table,
+        const uint8_t* text,
+        int64_t i,
+        int64_t stop,
+        int64_t room,
+        const uint8_t* classes,
+        Key* keys,
     ) noexcept nogil:
         """Cut off the next pre-tokens, at most ``WINDOW``; returns how many. Their entries are on their way from memory then."""
         cdef uint64_t cuts = 0, eight
@@ -237,10 +329,13 @@ cdef class PairMemory:
             else:
                 end = cut(text, i, stop, classes)
             if end - begin <= IN_PLACE:
-                set_key(&keys[num], text + begin, end - begin, begin + IN_PLACE <= room)
-                __builtin_prefetch(&self.slots[keys[num].hash & <uint64_t>(self.num_slots - 1)])
+                set_key(&keys[num], table, text + begin, end - begin, begin + IN_PLACE <= room)
+                __builtin_prefetch(keys[num].home)
+            elif end - begin <= LONGEST:
+                set_long_key(&keys[num], table, text + begin, end - begin)
             else:
-                keys[num].size = end - begin
+                keys[num].first = keys[num].second = NOBODYS
+                keys[num].home, keys[num].size = table.slots, end - begin
             num, begin = num + 1, end
             cuts &= cuts - 1
             if not cuts:
@@ -252,10 +347,11 @@ cdef class PairMemory:
         """Write the ids of a text; returns how many, -1 when memory is short."""
         cdef Key keys[WINDOW]
         cdef int64_t k, n, num, total = 0
+        cdef Table* table = seen_table(&self.table)
         while i < stop:
-            n = self.fill_keys(text, i, stop, room, classes, keys)
+            n = self.fill_keys(table, text, i, stop, room, classes, keys)
             for k in range(n):
-                num = self.emit(text + i, &keys[k], out + total)
+                num = self.emit(table, text + i, &keys[k], out + total)
                 if num < 0:
                     return -1
                 total, i = total + num, i + keys[k].size
@@ -274,10 +370,10 @@ cdef class PairMemory:
             if not 0 < size <= LONGEST:
                 raise ValueError(f"pre-token {i} has {size} bytes")
             if size <= IN_PLACE:
-                set_key(&key, &keys[offsets[i]], size, False)
-                slot = self.short_one(&keys[offsets[i]], &key, ids[i])
+                set_key(&key, self.table, &keys[offsets[i]], size, False)
             else:
-                slot = self.long_one(&keys[offsets[i]], size, ids[i])
+                set_long_key(&key, self.table, &keys[offsets[i]], size)
+            slot = self.entry(self.table, &keys[offsets[i]], &key, ids[i])
             if slot == NULL:
                 raise MemoryError
 
