@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from samebits.core.seeds import rng_for
-from samebits.kernels.tokens.pair_memory import PairMemory
-from samebits.kernels.tokens.pair_merges import PairMerges
-from samebits.kernels.tokens.token_table import TokenTable
+from samebits.kernels.tokens.byte_pairs.pair_memory import PairMemory
+from samebits.kernels.tokens.byte_pairs.pair_merges import PairMerges
+from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import PRE_TOKENIZERS
 from samebits.tokens.encoders.byte_pairs_encoder import ALLOWED_PRE_TOKENIZERS, BytePairsEncoder

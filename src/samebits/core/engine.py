@@ -135,9 +135,9 @@ class Engine:
         return self.executor.workers if self.executor.name == "threads" else 1
 
     @property
-    def runs_here(self) -> bool:
-        """Whether tasks run in this process, which then sees at once what they have written."""
-        return bool(getattr(self.executor, "runs_here", False))
+    def tasks_here(self) -> int:
+        """How many tasks run at once in this process; 0 where they run elsewhere."""
+        return self.executor.workers if getattr(self.executor, "runs_here", False) else 0
 
     def scratch(self, output: Path) -> Path:
         """Return a folder for what a training run keeps beside its checkpoints and as long as they."""

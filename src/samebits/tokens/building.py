@@ -64,10 +64,9 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
         config.max_line_bytes,
         tokenizer.special_names if config.special_tokens == "error" else (),
     )
-    few = engine.runs_here and engine.executor.workers <= MOST_WORKERS
     with (
         folding(engine, plan.digest) as workers,
-        closing(_Store(plan, config, state, task, workers, out, engine.observer, grows=few)) as store,
+        closing(_Store(plan, config, state, task, workers, out, engine.observer)) as store,
     ):
         tables = workers.run_rows(
             ENCODE,
@@ -125,8 +124,6 @@ class _Store:
         workers: Folding,
         out: ArtifactWriter,
         observer: Observer,
-        *,
-        grows: bool,
     ) -> None:
         self.plan, self.config, self.state, self.encode = plan, config, state, encode
         self.workers, self.out, self.observer = workers, out, observer
@@ -144,7 +141,7 @@ class _Store:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.last: Shard | None = None
         self.left = 0
-        self.growing = self._growing() if grows else None
+        self.growing = self._growing() if 0 < workers.num_here <= MOST_WORKERS else None
 
     def _growing(self) -> GrowingFile | None:
         """Return the file that holds the ids of all rows as they come and nothing else, if the layout has one."""

@@ -111,6 +111,11 @@ class Folding:
         self._here = False  # workers do not see the folder: this process goes on alone
         self._parts: dict[str, dict[int, KeptPart]] = {}  # stage -> shard index -> part
 
+    @property
+    def num_here(self) -> int:
+        """How many tasks run at once in this process; 0 where they run elsewhere."""
+        return self._engine.tasks_here
+
     def run(
         self,
         stage: str,

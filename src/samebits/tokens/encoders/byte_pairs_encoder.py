@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
-from samebits.kernels.tokens.pair_memory import PairMemory
-from samebits.kernels.tokens.pair_merges import PairMerges
-from samebits.kernels.tokens.token_table import TokenTable
+from samebits.kernels.tokens.byte_pairs.pair_memory import PairMemory
+from samebits.kernels.tokens.byte_pairs.pair_merges import PairMerges
+from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
 from samebits.machine import early_start
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import (
@@ -66,7 +66,9 @@ class BytePairsEncoder:
         """Encode the rows of a column."""
         memory = self._memory
         if memory.num_bytes > MAX_BYTES:
-            memory = self._memory = self._new_memory()  # others go on with the old one to the end of their texts
+            memory = self._memory = (
+                self._new_memory()
+            )  # others go on with the old one to the end of their texts
         return memory.encode(texts.buffer, texts.starts, texts.stops, character_classes())
 
     def _new_memory(self) -> PairMemory:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
-from samebits.kernels.tokens.token_table import TokenTable
+from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
 from samebits.tokens.encoders.interface import Encoder, SpecialTokens
 from samebits.tokens.encoders.table import choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder

@@ -3,7 +3,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.kernels.tokens.pair_merges import PairMerges
+from samebits.kernels.tokens.byte_pairs.pair_merges import PairMerges
 
 _Bytes: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from samebits.kernels.tokens.chars import check_rows
 from samebits.kernels.tokens.cutting cimport cut, cut_later
-from samebits.kernels.tokens.pair_merges cimport PairMerges
+from samebits.kernels.tokens.byte_pairs.pair_merges cimport PairMerges
 
 cdef extern from "pythread.h" nogil:
     ctypedef void* PyThread_type_lock
@@ -29,16 +29,6 @@ cdef extern from "pythread.h" nogil:
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
     void PyThread_release_lock(PyThread_type_lock lock)
 
-cdef extern from *:
-    """
-    #define samebits_seen(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
-    #define samebits_show(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
-    """
-    uint16_t seen_tag "samebits_seen"(const uint16_t* place) nogil
-    Table* seen_table "samebits_seen"(Table** place) nogil
-    void show_tag "samebits_show"(uint16_t* place, uint16_t value) nogil
-    void show_table "samebits_show"(Table** place, Table* value) nogil
-
 cdef extern from "ascii_cuts.h" nogil:
     uint64_t samebits_ascii_cuts(const uint8_t* text)
     uint64_t samebits_later_cuts(const uint8_t* text, int most_digits)
@@ -46,100 +36,49 @@ cdef extern from "ascii_cuts.h" nogil:
     int __builtin_popcountll(unsigned long long bits)
     void __builtin_prefetch(const void* place)
 
-cdef uint64_t PRIME = 0x9E3779B97F4A7C15
-cdef uint64_t OTHER_PRIME = 0xC2B2AE3D27D4EB4F
+cdef extern from "pair_table.h" nogil:
+    ctypedef struct Slot "samebits_slot":
+        uint64_t first
+        uint64_t second
+        uint16_t tag
+        uint16_t num_ids
+        uint32_t* ids
+    ctypedef struct Table "samebits_pair_table":
+        int64_t mask
+        int shift
+        Slot* slots
+    ctypedef struct Key "samebits_key":
+        uint64_t first
+        uint64_t second
+        const Slot* home
+        int64_t size
+
+    enum:
+        IN_PLACE "SAMEBITS_IN_PLACE"
+        IDS_IN_PLACE "SAMEBITS_IDS_IN_PLACE"
+        ELSEWHERE "SAMEBITS_ELSEWHERE"
+    uint16_t seen_tag "samebits_seen"(const uint16_t* place)
+    Table* seen_table "samebits_seen"(Table** place)
+    void show_tag "samebits_show"(uint16_t* place, uint16_t value)
+    void show_table "samebits_show"(Table** place, Table* value)
+    Slot* home_of "samebits_home"(const Table* table, uint64_t first, uint64_t second)
+    Slot* next_slot "samebits_next"(const Table* table, const Slot* slot)
+    const uint32_t* ids_of "samebits_ids_of"(const Slot* slot)
+    void set_key "samebits_set_key"(Key* key, const Table* table, const uint8_t* text, int64_t size, int readable)
+    void set_long_key "samebits_set_long_key"(Key* key, const Table* table, const uint8_t* text, int64_t size)
+
 cdef uint64_t NOBODYS = 0xFFFFFFFFFFFFFFFF  # no text has such bytes
 cdef uint64_t NOT_ASCII = 0x8080808080808080
 cdef enum:
-    IN_PLACE = 16  # bytes of a key that needs no pool
-    IDS_IN_PLACE = 3
     LONGEST = 1024
-    ELSEWHERE = 1 << 15
     FIRST_SLOTS = 1 << 15
     MOST_TABLES = 40
     CHUNK_BYTES = 1 << 18
     WINDOW = 64  # bytes that are cut at once
 
 
-cdef struct Slot:
-    uint64_t first
-    uint64_t second
-    uint16_t tag  # 0: free; else the size, with ``ELSEWHERE`` if ids or key have no room here
-    uint16_t num_ids
-    uint32_t ids[IDS_IN_PLACE]  # the ids; else the last two are the address of all ids, which the key follows
-
-
-cdef struct Table:
-    int64_t mask
-    int shift  # of a hash, so that what is left is a place in the table
-    Slot* slots
-
-
 cdef struct Chunk:
     Chunk* before
-
-
-cdef inline uint64_t mixed(uint64_t first, uint64_t second) noexcept nogil:
-    """A hash whose upper bits are the good ones."""
-    cdef uint64_t h = (first ^ (second * OTHER_PRIME)) * PRIME
-    return (h ^ (h >> 32)) * PRIME
-
-
-cdef uint64_t FIRST_BYTES[IN_PLACE + 1]  # masks of the first eight bytes of a key of each size
-cdef uint64_t SECOND_BYTES[IN_PLACE + 1]  # and of the second eight
-for _size in range(IN_PLACE + 1):
-    FIRST_BYTES[_size] = (1 << 8 * min(_size, 8)) - 1
-    SECOND_BYTES[_size] = (1 << 8 * max(_size - 8, 0)) - 1
-
-
-cdef struct Key:
-    uint64_t first
-    uint64_t second
-    const Slot* home  # where the search for it begins
-    int64_t size
-
-
-cdef inline const Slot* home_of(const Table* table, uint64_t first, uint64_t second) noexcept nogil:
-    return &table.slots[mixed(first, second) >> table.shift]
-
-
-cdef inline void set_key(Key* key, const Table* table, const uint8_t* p, int64_t size, bint readable) noexcept nogil:
-    """Make the key of a pre-token of up to 16 bytes; ``readable``: that many can be read at ``p``."""
-    cdef uint64_t both[2]
-    if readable:
-        memcpy(both, p, IN_PLACE)
-        both[0] &= FIRST_BYTES[size]
-        both[1] &= SECOND_BYTES[size]
-    else:
-        both[0] = both[1] = 0
-        memcpy(both, p, size)
-    key.first, key.second, key.size = both[0], both[1], size
-    key.home = home_of(table, both[0], both[1])
-
-
-cdef void set_long_key(Key* key, const Table* table, const uint8_t* p, int64_t size) noexcept nogil:
-    """Make the key of a pre-token of more than 16 bytes: hashes of it in the place of its bytes."""
-    cdef uint64_t first = size, second = 0, piece
-    cdef int64_t i = 0
-    while i + 8 <= size:
-        memcpy(&piece, p + i, 8)
-        first = (first ^ piece) * PRIME
-        first ^= first >> 29
-        i += 8
-    memcpy(&second, p + size - 8, 8)
-    key.first, key.second, key.size = first, second, size
-    key.home = home_of(table, first, second)
-
-
-cdef inline const uint32_t* ids_of(const Slot* slot) noexcept nogil:
-    """Where the ids of an entry are that has no room for them."""
-    cdef const uint32_t* ids
-    memcpy(&ids, &slot.ids[1], sizeof(ids))
-    return ids
-
-
-cdef inline Slot* next_slot(const Table* table, const Slot* slot) noexcept nogil:
-    return &table.slots[(slot - table.slots + 1) & table.mask]
 
 
 cdef class PairMemory:
@@ -200,7 +139,7 @@ cdef class PairMemory:
             return -1
         for i in range(old.mask + 1 if old != NULL else 0):
             if old.slots[i].tag:
-                slot = <Slot*>home_of(new, old.slots[i].first, old.slots[i].second)
+                slot = home_of(new, old.slots[i].first, old.slots[i].second)
                 while slot.tag:
                     slot = next_slot(new, slot)
                 slot[0] = old.slots[i]
@@ -226,7 +165,7 @@ cdef class PairMemory:
 
     cdef Slot* find(self, Table* table, const uint8_t* p, const Key* key) noexcept nogil:
         """The entry of a pre-token in a table, or the free place where it would be."""
-        cdef Slot* slot = <Slot*>home_of(table, key.first, key.second)
+        cdef Slot* slot = home_of(table, key.first, key.second)
         cdef int64_t tag = seen_tag(&slot.tag)
         while tag:
             if slot.first == key.first and slot.second == key.second and tag & ~ELSEWHERE == key.size:
@@ -291,7 +230,7 @@ cdef class PairMemory:
         slot = self.entry(table, text, key, -1)
         if slot == NULL:
             return -1
-        memcpy(out, ids_of(slot) if slot.tag & ELSEWHERE else slot.ids, slot.num_ids * sizeof(uint32_t))
+        memcpy(out, ids_of(slot), slot.num_ids * sizeof(uint32_t))
         return slot.num_ids
 
     cdef inline int64_t emit(self, Table* table, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil:
