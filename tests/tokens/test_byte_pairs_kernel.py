@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -226,3 +227,18 @@ def test_what_is_no_list_of_pairs_is_refused(text: str) -> None:
 def test_a_merge_without_an_id_is_named(text: str, missing: str) -> None:
     with pytest.raises(KeyError, match=f"'{missing}'"):
         TokenTable(b'{"a": 0, "b": 1, "ab": 2}').pairs(text.encode())
+
+
+@pytest.mark.parametrize(("before", "after"), [([], []), ([7], [0]), ([], [1, 2, 3])])
+def test_rows_of_16_bits_are_the_same_ids_between_others(
+    document: bytes, before: list[int], after: list[int]
+) -> None:
+    encoder = BytePairsEncoder(document)
+    texts = ["", "a", "don't we'll", "é" * 90, " ", "x" * 3000, "the quick brown fox " * 40, ""]
+    ids, offsets = encoder.encode_texts(column_of(texts))
+    rows = [[*before, *ids[a:b].tolist(), *after] for a, b in pairwise(offsets.tolist())]
+    found, lengths = encoder.encode_rows(column_of(texts), before, after)
+    assert found.dtype == np.uint16
+    assert found.tolist() == [i for row in rows for i in row]
+    assert lengths.tolist() == [len(row) for row in rows]
+    assert [len(x) for x in encoder.encode_rows(column_of([]), before, after)] == [0, 0]

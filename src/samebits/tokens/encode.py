@@ -15,6 +15,7 @@ from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import join_pieces
+from samebits.tokens.encoders.interface import Rows
 from samebits.tokens.long_rows import fit_rows
 from samebits.tokens.special_tokens import first_special
 from samebits.tokens.template import Template, run_texts
@@ -108,7 +109,7 @@ class EncodeShard:
         rows = iter_rows(state.corpus, shard, state.template.columns, max_line_bytes=self.max_line_bytes)
         for block in rows:
             total.count(block)
-            for batch in _batches(block, self.batch_rows):
+            for batch in [block] if _writes_rows(state, self.dtype) else _batches(block, self.batch_rows):
                 total.add(batch, self, state)
         return total.part()
 
@@ -128,6 +129,8 @@ def encode_block(
     block: RowBlock, state: EncodeState, codes: NDArray[np.int64], dtype: str
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Encode the rows of a block: (ids, tokens per row, tokens up to the first separator)."""
+    if _writes_rows(state, dtype):
+        return *_encode_rows(block, state, codes), np.zeros(len(block), np.int64)
     encoded = [state.tokenizer.encode(run_texts(run, block)) for run in state.template.runs]
     flat, starts, stops = _stack(encoded)
     lengths = np.empty(len(block), np.int64)
@@ -141,6 +144,20 @@ def encode_block(
         for piece in before:
             prompt += stops[piece] - starts[piece] if isinstance(piece, int) else 1
     return out, lengths, prompt
+
+
+def _writes_rows(state: EncodeState, dtype: str) -> bool:
+    """Whether the tokenizer can write rows as they are stored: one text between special tokens."""
+    template = state.template
+    plain = len(template.runs) == 1 and template.pieces.count(0) == 1 and not template.has_prompt
+    return plain and np.dtype(dtype) == np.uint16 and getattr(state.tokenizer, "writes_rows", False)
+
+
+def _encode_rows(block: RowBlock, state: EncodeState, codes: NDArray[np.int64]) -> Rows:
+    text = int(np.flatnonzero(codes >= 0)[0])
+    tokenizer: Any = state.tokenizer  # a ``FileTokenizer``
+    before, after = (-1 - codes[:text]).tolist(), (-1 - codes[text + 1 :]).tolist()
+    return tokenizer.encode_rows(run_texts(state.template.runs[0], block), before, after)  # type: ignore[no-any-return]
 
 
 def _stack(encoded: list[Encoded]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:

@@ -6,6 +6,7 @@ gigatoken, which is as fast in one thread, lets one thread in at a time (docs/de
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -27,7 +28,7 @@ from samebits.tokens.encoders.allow_list import (
     why_not_byte_level,
     without_special_tokens,
 )
-from samebits.tokens.encoders.interface import Ids, SpecialTokens
+from samebits.tokens.encoders.interface import Ids, Rows, SpecialTokens
 
 __all__ = ["EARLY", "BytePairsEncoder", "make_byte_pairs", "why_not"]
 
@@ -64,12 +65,21 @@ class BytePairsEncoder:
 
     def encode_texts(self, texts: TextColumn) -> Ids:
         """Encode the rows of a column."""
+        return self._known().encode(texts.buffer, texts.starts, texts.stops, character_classes())
+
+    def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
+        """Encode the rows of a column to 16 bits, each between the same other ids."""
+        around = (np.array(ids, np.uint16) for ids in (before, after))
+        return self._known().encode_rows(
+            texts.buffer, texts.starts, texts.stops, character_classes(), *around
+        )
+
+    def _known(self) -> PairMemory:
         memory = self._memory
         if memory.num_bytes > MAX_BYTES:
-            memory = self._memory = (
-                self._new_memory()
-            )  # others go on with the old one to the end of their texts
-        return memory.encode(texts.buffer, texts.starts, texts.stops, character_classes())
+            # others go on with the old one to the end of their texts
+            memory = self._memory = self._new_memory()
+        return memory
 
     def _new_memory(self) -> PairMemory:
         memory = PairMemory(self._merges, self._digits)

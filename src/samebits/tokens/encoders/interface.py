@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
 
-__all__ = ["Encoder", "Ids", "SpecialTokens", "column_of"]
+__all__ = ["Encoder", "Ids", "RowEncoder", "Rows", "SpecialTokens", "column_of"]
 
 Ids = tuple[
     NDArray[np.uint32], NDArray[np.int64]
 ]  # ids of all texts, and where each text's ids begin and end
+Rows = tuple[NDArray[np.uint16], NDArray[np.int64]]  # ids of all rows, and how many each has
 SpecialTokens = Literal["text", "ids"]  # what "<|endoftext|>" inside a text becomes
 
 
@@ -22,6 +24,14 @@ class Encoder(Protocol):
 
     def encode_texts(self, texts: TextColumn) -> Ids:
         """Return ids and ``len(texts) + 1`` offsets."""
+        ...
+
+
+class RowEncoder(Encoder, Protocol):
+    """An encoder that can also write rows as they are stored."""
+
+    def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
+        """Return the ids of each text between the same other ids; all of them must fit 16 bits."""
         ...
 
 

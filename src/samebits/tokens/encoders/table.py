@@ -33,12 +33,14 @@ class EncoderEntry(NamedTuple):
         why_not: Takes the parsed file; says why it is not on the list, or nothing.
         make: Makes the encoder.
         defines: Whether it is what defines the ids of the files it takes, so that there is nothing to probe.
+        writes_rows: Whether it is a ``RowEncoder``.
     """
 
     package: str
     why_not: Callable[[dict[str, Any], SpecialTokens], str]
     make: Callable[[bytes, SpecialTokens], Encoder]
     defines: bool = False
+    writes_rows: bool = False
 
 
 def _late(module: str, name: str) -> Callable[..., Any]:
@@ -57,7 +59,7 @@ def _entry(
 
 
 ENCODERS: dict[str, EncoderEntry] = {
-    "byte pairs": _entry("samebits", "byte_pairs_encoder", "make_byte_pairs"),
+    "byte pairs": _entry("samebits", "byte_pairs_encoder", "make_byte_pairs")._replace(writes_rows=True),
     "gigatoken": _entry("gigatoken", "gigatoken_encoder", "GigaEncoder"),
     "fastokens": _entry("fastokens", "fastokens_encoder", "FastEncoder"),
     "unigram": _entry("samebits", "unigram_encoder", "make_unigram"),

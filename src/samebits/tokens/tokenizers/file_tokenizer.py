@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
-from samebits.tokens.encoders.interface import Encoder, SpecialTokens
-from samebits.tokens.encoders.table import choose_encoder, make_encoder
+from samebits.tokens.encoders.interface import Encoder, RowEncoder, Rows, SpecialTokens
+from samebits.tokens.encoders.table import ENCODERS, choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
 from samebits.tokens.tokenizers.sentencepiece_file import (
     PieceNormalizer,
@@ -46,6 +46,7 @@ KNOWN_NAMES = {
     "eos": ("<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "[SEP]"),
 }
 BATCH_ROWS = 1000  # texts handed over at once: a few MB, so their copies stay small
+NARROW = 1 << 16
 MIN_BYTES_PER_ENCODER = 50 << 20  # a new encoder costs 0.3 s and a cold cache; less text would not pay for it
 
 
@@ -143,6 +144,17 @@ class FileTokenizer:
             base += len(flat)
         flat = ids[0] if len(ids) == 1 else np.concatenate([np.zeros(0, np.uint32), *ids])
         return Encoded(flat, np.concatenate(ends), 0)
+
+    @property
+    def writes_rows(self) -> bool:
+        """Whether ``encode_rows`` can be used: the library can, and ids fit 16 bits."""
+        fits = self.vocab_size <= NARROW and self._normalizer is None
+        return fits and ENCODERS[self.library].writes_rows
+
+    def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
+        """Encode all texts at once to rows of 16 bits, each text between the same other ids."""
+        encoder = cast(RowEncoder, self._encoder(int((texts.stops - texts.starts).sum())))
+        return encoder.encode_rows(texts, before, after)
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Decode with ``tokenizers``; special tokens by name."""

@@ -18,3 +18,12 @@ class PairMemory:
         stops: NDArray[np.int64],
         classes: NDArray[np.uint8],
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_rows(
+        self,
+        buffer: _Bytes,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        classes: NDArray[np.uint8],
+        before: NDArray[np.uint16],
+        after: NDArray[np.uint16],
+    ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]: ...
