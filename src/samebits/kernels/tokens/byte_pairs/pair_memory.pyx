@@ -18,9 +18,26 @@ from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
-from samebits.kernels.tokens.chars import check_rows
-from samebits.kernels.tokens.cutting cimport cut, cut_later
 from samebits.kernels.tokens.byte_pairs.pair_merges cimport PairMerges
+from samebits.kernels.tokens.byte_pairs.pair_table cimport (
+    ELSEWHERE,
+    IDS_IN_PLACE,
+    IN_PLACE,
+    Key,
+    Slot,
+    Table,
+    home_of,
+    ids_of,
+    next_slot,
+    seen_table,
+    seen_tag,
+    set_key,
+    set_long_key,
+    show_table,
+    show_tag,
+)
+from samebits.kernels.tokens.byte_pairs.windows cimport LONGEST, WINDOW, fill_keys
+from samebits.kernels.tokens.chars import check_rows
 
 cdef extern from "pythread.h" nogil:
     ctypedef void* PyThread_type_lock
@@ -29,52 +46,13 @@ cdef extern from "pythread.h" nogil:
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
     void PyThread_release_lock(PyThread_type_lock lock)
 
-cdef extern from "ascii_cuts.h" nogil:
-    uint64_t samebits_ascii_cuts(const uint8_t* text)
-    uint64_t samebits_later_cuts(const uint8_t* text, int most_digits)
-    int __builtin_ctzll(unsigned long long bits)
-    int __builtin_popcountll(unsigned long long bits)
-    void __builtin_prefetch(const void* place)
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long bits) nogil
 
-cdef extern from "pair_table.h" nogil:
-    ctypedef struct Slot "samebits_slot":
-        uint64_t first
-        uint64_t second
-        uint16_t tag
-        uint16_t num_ids
-        uint32_t* ids
-    ctypedef struct Table "samebits_pair_table":
-        int64_t mask
-        int shift
-        Slot* slots
-    ctypedef struct Key "samebits_key":
-        uint64_t first
-        uint64_t second
-        const Slot* home
-        int64_t size
-
-    enum:
-        IN_PLACE "SAMEBITS_IN_PLACE"
-        IDS_IN_PLACE "SAMEBITS_IDS_IN_PLACE"
-        ELSEWHERE "SAMEBITS_ELSEWHERE"
-    uint16_t seen_tag "samebits_seen"(const uint16_t* place)
-    Table* seen_table "samebits_seen"(Table** place)
-    void show_tag "samebits_show"(uint16_t* place, uint16_t value)
-    void show_table "samebits_show"(Table** place, Table* value)
-    Slot* home_of "samebits_home"(const Table* table, uint64_t first, uint64_t second)
-    Slot* next_slot "samebits_next"(const Table* table, const Slot* slot)
-    const uint32_t* ids_of "samebits_ids_of"(const Slot* slot)
-    void set_key "samebits_set_key"(Key* key, const Table* table, const uint8_t* text, int64_t size, int readable)
-    void set_long_key "samebits_set_long_key"(Key* key, const Table* table, const uint8_t* text, int64_t size)
-
-cdef uint64_t NOBODYS = 0xFFFFFFFFFFFFFFFF  # no text has such bytes
-cdef uint64_t NOT_ASCII = 0x8080808080808080
 cdef enum:
-    LONGEST = 1024
     FIRST_SLOTS = 1 << 15
     MOST_TABLES = 40
     CHUNK_BYTES = 1 << 18
-    WINDOW = 64  # bytes that are cut at once
 
 
 cdef struct Chunk:
@@ -254,44 +232,6 @@ cdef class PairMemory:
         memcpy(out, slot.ids, IDS_IN_PLACE * sizeof(uint32_t))
         return slot.num_ids
 
-    cdef inline int64_t fill_keys(
-        self,
-        Table* table,
-        const uint8_t* text,
-        int64_t i,
-        int64_t stop,
-        int64_t room,
-        const uint8_t* classes,
-        Key* keys,
-    ) noexcept nogil:
-        """Cut off the next pre-tokens, at most ``WINDOW``; returns how many. Their entries are on their way from memory then."""
-        cdef uint64_t cuts = 0, eight
-        cdef int64_t num = 0, begin = i, end
-        if i + WINDOW <= stop:
-            memcpy(&eight, text + i, 8)
-            if not eight & NOT_ASCII:
-                cuts = samebits_later_cuts(text + i, self.digits) if self.digits else samebits_ascii_cuts(text + i)
-                cuts &= ~<uint64_t>1
-        while True:
-            if cuts:
-                end = i + __builtin_ctzll(cuts)
-            elif self.digits:
-                end = cut_later(text, i, stop, classes, self.digits)
-            else:
-                end = cut(text, i, stop, classes)
-            if end - begin <= IN_PLACE:
-                set_key(&keys[num], table, text + begin, end - begin, begin + IN_PLACE <= room)
-                __builtin_prefetch(keys[num].home)
-            elif end - begin <= LONGEST:
-                set_long_key(&keys[num], table, text + begin, end - begin)
-            else:
-                keys[num].first = keys[num].second = NOBODYS
-                keys[num].home, keys[num].size = table.slots, end - begin
-            num, begin = num + 1, end
-            cuts &= cuts - 1
-            if not cuts:
-                return num
-
     cdef int64_t encode_row(
         self, const uint8_t* text, int64_t i, int64_t stop, int64_t room, const uint8_t* classes, uint32_t* out
     ) noexcept nogil:
@@ -300,7 +240,7 @@ cdef class PairMemory:
         cdef int64_t k, n, num, total = 0
         cdef Table* table = seen_table(&self.table)
         while i < stop:
-            n = self.fill_keys(table, text, i, stop, room, classes, keys)
+            n = fill_keys(table, self.digits, text, i, stop, room, classes, keys)
             for k in range(n):
                 num = self.emit(table, text + i, &keys[k], out + total)
                 if num < 0:
