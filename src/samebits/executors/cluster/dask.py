@@ -1,7 +1,7 @@
 """Tasks on a Dask cluster: one at an address, or one started here with worker processes of its own.
 
 Dask keeps the order of nothing and repeats what it likes; the engine does not mind. Its own retries are off (a cluster
-at an address may allow some: they repeat a pure function, so they cost time alone). Task and state are scattered to all
+at an address may allow some: they repeat a pure function, so they cost time alone). Task and state are copied to all
 workers once and fetched by newcomers from their peers; if every copy was lost, the next shard scatters them again.
 
 When a worker dies, Dask fails everything that was queued on it. Workers write down what they have in hand (``hands``), so
@@ -22,7 +22,6 @@ import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -32,6 +31,7 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.dask_values import Published, ask, scatter
 from samebits.executors.cluster.grouping import Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
@@ -79,15 +79,6 @@ CONFIG = {
 }
 
 
-@dataclass(slots=True, eq=False)
-class _Published:
-    """A value on the cluster; ``future`` is None until it is scattered, and after all copies were lost."""
-
-    key: str
-    data: bytes
-    future: Any = None
-
-
 class DaskExecutor:
     """Shards as tasks of Dask."""
 
@@ -105,6 +96,7 @@ class DaskExecutor:
         self._keys = count(1)  # two threads take from it
         self._futures: dict[str, Any] = {}
         self._bare_losses = 0
+        self._refusing_since: float | None = None
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
@@ -151,9 +143,7 @@ class DaskExecutor:
         )
 
     def _identity(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._client.sync(
-            self._client.scheduler.identity, callback_timeout=CONNECT_SECONDS
-        )
+        found: dict[str, Any] = ask(self._client, self._client.scheduler.identity, seconds=CONNECT_SECONDS)
         return found
 
     def _num_threads(self) -> int:
@@ -168,7 +158,8 @@ class DaskExecutor:
     def _check(self) -> None:
         """Look at every worker before the first shard."""
         try:
-            looks: dict[str, Look] = self._client.run(look, self._options.files)
+            run = (self._client, self._client.run)
+            looks: dict[str, Look] = ask(*run, look, self._options.files, seconds=START_SECONDS)
         except Exception as error:  # whatever a worker without samebits, or with another one, answers
             raise ClusterLost(
                 f"a worker of the Dask cluster cannot run samebits: {type(error).__name__}: {error}",
@@ -180,13 +171,8 @@ class DaskExecutor:
         """Pickle the state now; it is scattered with the first shard."""
         return Handle(value=self._published(packed_state(state)))
 
-    def _published(self, data: bytes) -> _Published:
-        return _Published(f"{self._order.token}-{next(self._keys)}", data)
-
-    def _scattered(self, published: _Published) -> Any:
-        if published.future is None:
-            published.future = self._client.scatter(published.data, broadcast=True, hash=False)
-        return published.future
+    def _published(self, data: bytes) -> Published:
+        return Published(f"{self._order.token}-{next(self._keys)}", data)
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
@@ -196,16 +182,26 @@ class DaskExecutor:
         for group in self._departures.groups():
             try:
                 self._start(group)
+                self._refusing_since = None
             except Exception as error:
-                for flight in group:
-                    self._flights.refused(flight, error)
+                self._refuse(group, error)
+
+    def _refuse(self, group: tuple[Flight, ...], error: Exception) -> None:
+        """Let the engine try these shards again, but not for ever."""
+        now = time.monotonic()
+        self._refusing_since = self._refusing_since or now
+        if now - self._refusing_since > max(self._options.stall_timeout, START_SECONDS):
+            self._flights.give_up(f"it takes no shards ({type(error).__name__}: {error})")
+        for flight in group:
+            self._flights.refused(flight, error)
 
     def _start(self, group: tuple[Flight, ...]) -> None:
         task, state = group[0].task, group[0].state
         key = f"samebits-{self._order.token}-{next(self._keys)}"
         shards = tuple(flight.shard for flight in group)
+        sent = (scatter(self._client, task), scatter(self._client, state))
         future = self._client.submit(
-            *(_run, task.key, state.key, self._scattered(task), self._scattered(state), shards),
+            *(_run, task.key, state.key, *sent, shards),
             key=key,
             retries=0,
             pure=False,
@@ -230,7 +226,8 @@ class DaskExecutor:
     def _land(self, batch: list[Any]) -> None:
         finished = [future for future in batch if future.status == "finished"]
         try:
-            answers = self._client.gather(finished, direct=self._cluster is not None)
+            gather = (self._client, self._client.gather)
+            answers = ask(*gather, finished, direct=self._cluster is not None, seconds=START_SECONDS)
         except Exception:  # a worker died with an answer: one by one, so that it costs the others nothing
             answers = [None] * len(finished)
         for future, answer in zip(finished, answers, strict=True):
@@ -325,7 +322,8 @@ class DaskExecutor:
                 kill(nanny.process.pid)
                 return
         with suppress(Exception):
-            self._client.run_on_scheduler(_forget_worker, address=worker)
+            run = (self._client, self._client.run_on_scheduler)
+            ask(*run, _forget_worker, address=worker, seconds=CONNECT_SECONDS)
 
     def recover(self, workers: int) -> None:
         """Go on with fewer workers; Dask replaces lost ones itself."""
@@ -342,7 +340,8 @@ class DaskExecutor:
         self._finished.put(None)
         with suppress(Exception):
             if self._client is not None and cancel and self._flights.lost is None:
-                self._client.cancel(list(dict(self._futures).values()), force=True)
+                futures = list(dict(self._futures).values())
+                ask(self._client, self._client.cancel, futures, force=True, seconds=CONNECT_SECONDS)
         if self._cluster is not None:  # killed: a polite goodbye waits for stopped ones
             for nanny in list(self._cluster.workers.values()):
                 nanny.close_gracefully()  # it starts no other
