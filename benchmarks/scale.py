@@ -20,9 +20,9 @@ from typing import Any
 
 import samebits
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
-from benchmarks.scale_data import TAIL, write_inputs
+from benchmarks.scale_data import TAIL, write_inputs, write_vocabularies
 from benchmarks.scale_model import LOCAL_WORKERS, World, fit, predict, training
-from benchmarks.scale_probe import as_large, cases, measure_job, measure_step, train_tokenizer
+from benchmarks.scale_probe import as_large, cases, measure_job, measure_step, measure_words, train_tokenizer
 from samebits.machine.caps import one_math_thread
 from samebits.machine.cores import look_at_machine
 
@@ -45,6 +45,8 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
                 measure_job(job, config, folder / "out" / job)  # loads what is loaded once, e.g. a model
             found = [measure_job(job, config, folder / "out" / job).as_dict() for _ in range(rounds)]
             costs.setdefault(name, {})[size] = sorted(found, key=_cpu)[rounds // 2]
+    if not only or "langid_backoff" in only:
+        costs["langid_backoff"]["words"] = measure_words(write_vocabularies(folder), folder / "out", rounds)
     if only:
         return costs
     text = folder / "large" / "charset" / "de" / "text-000.txt"
@@ -194,6 +196,7 @@ def main() -> None:
     }
     ratios = {name: pair["predicted"] / pair["measured"] for name, pair in compared.items()}
     ratios |= gains(models_of(costs), options.remote) | driver_seconds(predictions)
+    ratios["driver_seconds_per_million_words_langid"] = costs["langid_backoff"]["words"]["driver"] * 1e6
     finish("scale", equal=equal, ratios=ratios, details=details, options=options)
 
 
@@ -227,14 +230,13 @@ def sizes_of(name: str) -> tuple[int, ...]:
 def models_of(costs: dict[str, Any]) -> dict[str, Any]:
     """Fit a model for every map job."""
     # a table of distinct words, and models that hold one
-    words = dict.fromkeys(("count", "count_gz", "langid_exact", "langid_backoff"), 1 / TAIL)
+    words = dict.fromkeys(("count", "langid_exact", "langid_backoff"), 1 / TAIL)
     powers = {**words, "charset": 0.0}
     return {
         name: fit(
             cost["small"],
             cost["large"],
             power=powers.get(name, 1.0),
-            one_file=name == "count_gz",
             in_bytes=name != PAIRS,
         )
         for name, cost in costs.items()

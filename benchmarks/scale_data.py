@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from importlib import resources
 from pathlib import Path
 
 from samebits.core.seeds import rng_for
 
-__all__ = ["ENCODED", "TAIL", "write_inputs", "zipf_text"]
+__all__ = ["ENCODED", "TAIL", "write_inputs", "write_vocabularies", "zipf_text"]
 
 # so much that what the driver does for each gigabyte is more than the few milliseconds by which two runs differ
-LARGE_BYTES = {"count": 32_000_000, "charset": 16_000_000, "langid": 12_000_000, "tokens": 128_000_000}
+LARGE_BYTES = {"count": 32_000_000, "charset": 16_000_000, "langid": 32_000_000, "tokens": 128_000_000}
 SHARE_OF_SMALL = 4  # the small input is a quarter of the large one: two sizes show what grows with the input
 TAIL = 1.4  # exponent of Zipf's law: distinct words grow with the bytes to the power 1/1.4, real text to 0.5 or 0.6
 MOST_WORDS = 1 << 21
@@ -23,6 +22,8 @@ FILE_BYTES = 1_000_000  # of a file to decode
 NUM_FILES = 96
 NUM_GRAPHS = 240  # 28,680 pairs
 NUM_NODES = 8
+VOCABULARIES = (20_000, 200_000)  # different words
+VOCABULARY_ROWS = 100_000  # more than refinement looks at
 #: Languages of the charset inputs and the encodings their files to decode are in.
 ENCODED = {"de": "cp1252", "pl": "iso8859-2", "ru": "koi8-r", "el": "iso8859-7"}
 
@@ -31,7 +32,7 @@ def write_inputs(folder: Path, *, share: int = 1) -> None:
     """Write all inputs, divided by ``share``, into ``large`` and ``small``; a finished folder stays as it is."""
     for name, divisor in (("large", share), ("small", share * SHARE_OF_SMALL)):
         place = folder / name
-        done = place / f"done-{divisor}"
+        done = place / f"done-{sum(LARGE_BYTES.values()) // divisor}"
         if not done.exists():
             _write(place, divisor)
             done.write_text("")
@@ -39,11 +40,9 @@ def write_inputs(folder: Path, *, share: int = 1) -> None:
 
 def _write(place: Path, divisor: int) -> None:
     size = {name: num_bytes // divisor for name, num_bytes in LARGE_BYTES.items()}
-    for name in ("count", "gz", "charset", "langid", "tokens", "decode", "graph"):
+    for name in ("count", "charset", "langid", "tokens", "decode", "graph"):
         (place / name).mkdir(parents=True, exist_ok=True)
-    counted = zipf_text(size["count"])
-    (place / "count" / "words.txt").write_bytes(counted)
-    (place / "gz" / "words.txt.gz").write_bytes(gzip.compress(counted, 1, mtime=0))
+    (place / "count" / "words.txt").write_bytes(zipf_text(size["count"]))
     sentences = _samples()
     for language in ENCODED:
         text = _lines(sentences[language], size["charset"] // len(ENCODED), language)
@@ -58,6 +57,21 @@ def _write(place: Path, divisor: int) -> None:
     _write_json(place / "tokens" / "documents.jsonl", [(text, "") for text in documents])
     _write_files(place / "decode", sentences, max(4, NUM_FILES // divisor))
     _write_graphs(place / "graph", max(40, NUM_GRAPHS // divisor))
+
+
+def write_vocabularies(folder: Path) -> dict[int, Path]:
+    """Write two sets of labelled rows, as many of each, that differ in how many different words they have."""
+    found = {}
+    for number in VOCABULARIES:
+        path = folder / f"words-{number}" / "rows.jsonl"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            drawn = rng_for(1, "scale", "vocabulary").integers(number, size=(VOCABULARY_ROWS, WORDS_A_LINE))
+            texts = [" ".join([_word(rank + 4096) for rank in line]) for line in drawn.tolist()]
+            languages = list(ENCODED)
+            _write_json(path, [(text, languages[i % len(languages)]) for i, text in enumerate(texts)])
+        found[number] = path.parent
+    return found
 
 
 def _labelled(sentences: dict[str, list[str]], num_bytes: int) -> list[tuple[str, str]]:

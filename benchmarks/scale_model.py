@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
-from samebits.data.folding.shape import MOST_ROW_UNITS, fan_in_of, num_partitions
-from samebits.data.folding.tree import MERGED_NODES, MOST_NODES
+from samebits.data.folding.shape import MOST_ROW_UNITS, fan_in_of, light_nodes, num_partitions
+from samebits.data.folding.tree import MOST_NODES, merged_nodes
 from samebits.data.inputs.hashing import task_bytes
 from samebits.data.sealing import BLOCK_BYTES
 from samebits.graph.distance.matrix import PairGrid
@@ -33,6 +33,7 @@ BLOCKS = "write"  # stages that write blocks of the output begin so; their rows 
 BY_KEY = ("duplicates", "count reduce")
 BY_ROWS = ("encode", "count", "score", "suspects", "report", "sample", "words", "ledger")
 READING = ("encode", "decode")  # stages of rows that read the input
+LIGHT = ("count", "score", "words", "ledger")  # stages over kept rows in which several nodes share a task
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -60,14 +61,12 @@ def fit(
     large: dict[str, Any],
     *,
     power: float = 1.0,
-    one_file: bool = False,
     in_bytes: bool = True,
 ) -> dict[str, Any]:
     """Turn the costs of two sizes into a model: what is fixed, and what goes with the bytes of the input.
 
     What the driver does after the stages grows with the bytes to the ``power``: 1 for an output as long as the input, 0 for models,
-    between for a table of distinct words. ``one_file`` says that the input is one compressed file: one shard, however large; ``in_bytes`` that sizes
-    are bytes that the plan hashes and workers read, not pairs.
+    between for a table of distinct words. ``in_bytes`` says that sizes are bytes that the plan hashes and workers read, not pairs.
     """
     rest_power = (
         power if in_bytes else 0.5
@@ -104,7 +103,6 @@ def fit(
         "rest_growing": growing,
         "removing": _growth(small, large, "removing") if in_bytes else 0.0,
         "rest_power": power,
-        "one_file": one_file,
         "in_bytes": in_bytes,
         "output": large["output_bytes"] / large["input_bytes"] ** power,
         "stages": stages,
@@ -214,15 +212,19 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
         seconds = stage["task"] * stage["shards"] * (num_bytes / measured) ** power
         number = max(1, math.ceil(model["output"] * num_bytes**power / BLOCK_BYTES))
         return [_Tasks(number, seconds / number, driver, part_bytes, False)]
-    cut = stage["grows"] and not model["one_file"]
-    shards = max(1, round(num_bytes / stage["shard_bytes"])) if cut else stage["shards"]
-    task = stage["task"] * (num_bytes / stage["shard_bytes"] if model["one_file"] else 1)
+    shards = max(1, round(num_bytes / stage["shard_bytes"])) if stage["grows"] else stage["shards"]
     fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows", "kept") else 1
     if stage["kind"] in ("rows", "kept"):  # a node's rows are in the memory of one worker
         most = MOST_ROW_UNITS if stage["kind"] == "rows" else node_bytes(num_bytes)
         fan_in = min(fan_in, max(1, int(most // stage["shard_bytes"])))
     reads = bool(stage["grows"]) and (stage["kind"] not in ("rows", "kept") or stage["name"] in READING)
-    return [_Tasks(-(-shards // fan_in), task * fan_in, driver, part_bytes, reads)]
+    nodes = -(-shards // fan_in)
+    # every part is taken in on its own, but several come in one message
+    light = (
+        light_nodes(nodes) if stage["kind"] == "kept" and stage["name"].rstrip(" 0123456789") in LIGHT else 1
+    )
+    each = _Tasks(-(-nodes // light), stage["task"] * fan_in, driver, part_bytes, reads)
+    return [each._replace(task=light * each.task, driver=light * driver, part_bytes=light * part_bytes)]
 
 
 def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list[_Tasks]:
@@ -241,15 +243,16 @@ def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) ->
     if stage["kind"] == "write":
         seconds = total * (num_bytes / measured_bytes) ** power
         return [_Tasks(partitions, seconds / partitions, stage["driver"], stage["part_bytes"], False)]
-    shards = 1 if model["one_file"] else max(1, round(num_bytes / counted["shard_bytes"]))
+    shards = max(1, round(num_bytes / counted["shard_bytes"]))
     covered = float(fan_in_of(shards))  # shards in a file
     files, found = -(-shards // fan_in_of(shards)), []
     each = total / counted["shards"]
     while files > MOST_NODES:
-        groups = -(-files // MERGED_NODES)
+        merged = merged_nodes(files)
+        groups = -(-files // merged)
         task = each * covered**power * files / groups
         found.append(_Tasks(groups, task, stage["driver"], counted["part_bytes"], False))
-        files, covered = groups, covered * MERGED_NODES
+        files, covered = groups, covered * merged
     seconds = files * each * covered**power
     return [*found, _Tasks(partitions, seconds / partitions, stage["driver"], stage["part_bytes"], False)]
 
@@ -272,7 +275,7 @@ def _stage(
     reads = tasks.reads and model["in_bytes"]
     read = num_bytes / (world.disk if local else world.storage) if reads else 0.0
     used = {
-        "one compressed file" if model["one_file"] else "workers": max(task, number * task / workers),
+        "workers": max(task, number * task / workers),
         "driver": number * driver,
         "parts over the link": number * link,
         "reading the input": read,

@@ -38,6 +38,7 @@ __all__ = [
     "cases",
     "measure_job",
     "measure_step",
+    "measure_words",
     "train_tokenizer",
     "wake_seconds",
 ]
@@ -145,7 +146,6 @@ def cases(inputs: Path, tokenizer: Path) -> dict[str, tuple[str, Any]]:
     """Return job and Config of every case, for one folder of inputs."""
     return {
         "count": ("count", samebits.CountConfig(inputs=(str(inputs / "count"),))),
-        "count_gz": ("count", samebits.CountConfig(inputs=(str(inputs / "gz"),))),
         "charset": ("charset", CharsetConfig(inputs=(str(inputs / "charset"),))),
         "charset_decode": ("charset_decode", DecodeConfig(inputs=(str(inputs / "decode"),))),
         "langid_exact": ("langid", LangidConfig(inputs=(str(inputs / "langid"),), mode="exact")),
@@ -192,6 +192,20 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
         stages=meter.stages,
         removing=sum(removing),
     )
+
+
+def measure_words(vocabularies: dict[int, Path], output: Path, rounds: int) -> dict[str, Any]:
+    """Return what each different word costs the driver in backoff mode, beyond its stages: two vocabularies, as many rows of each."""
+    rest = {}
+    for number, folder in vocabularies.items():
+        config = LangidConfig(inputs=(str(folder),))
+        found = [measure_job("langid", config, output / "words").rest for _ in range(rounds + 1)]
+        rest[number] = sorted(found[1:])[rounds // 2]
+    (few, first), (many, second) = sorted(rest.items())
+    return {
+        "rest": {str(number): seconds for number, seconds in rest.items()},
+        "driver": (second - first) / (many - few),
+    }
 
 
 @contextmanager

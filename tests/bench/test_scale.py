@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.scale_model import World, fit, predict, training
+from benchmarks.scale_model import World, _tasks, fit, predict, training
 from benchmarks.scale_sim import Step, simulate, simulate_many, step_seconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,11 +111,16 @@ def test_the_model_gives_back_the_run_it_was_fitted_on() -> None:
     assert found["bottleneck"] == "workers"
 
 
-def test_a_compressed_file_takes_as_long_with_every_number_of_workers() -> None:
-    model = fit(cost(1, rest=0.0), {**cost(1, rest=0.0), "input_bytes": 101}, one_file=True)
-    found = [predict(model, 1010, workers, FREE) for workers in (1, 8)]
-    assert [item["seconds"] for item in found] == [20.5, 20.5]
-    assert {item["bottleneck"] for item in found} == {"one compressed file"}
+def test_nodes_of_a_light_stage_share_tasks_where_there_are_many() -> None:
+    stage = {"name": "count 1", "shards": 1, "task": 2.0, "driver": 0.5, "part_bytes": 10}
+    first = {**stage, "name": "encode"}
+    found = {"name": "duplicates", **{key: stage[key] for key in ("shards", "task", "driver", "part_bytes")}}
+    large = {**cost(1, rest=0.0), "input_bytes": 1 << 27, "stages": [first, found, stage]}
+    model = fit({**large, "input_bytes": 1 << 26}, large)
+    (light,) = _tasks(model["stages"][2], 8192 << 27, model)
+    (heavy,) = _tasks(model["stages"][0], 8192 << 27, model)
+    assert (heavy.number, heavy.task, heavy.driver) == (8192, 2.0, 0.5)
+    assert (light.number, light.task, light.driver) == (2048, 8.0, 2.0)
 
 
 def test_the_committed_record_can_be_simulated_again() -> None:

@@ -97,7 +97,7 @@ def test_a_tree_has_the_stages_its_number_of_shards_gives(monkeypatch: pytest.Mo
         "sum": 72,
         "sum merge 1": 18,
         "sum merge 2": 5,
-        "sum merge 3": 2,
+        "sum merge 3": 3,
         "sum reduce": PARTITIONS,
     }
 

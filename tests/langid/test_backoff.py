@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from math import isqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.langid.helpers import golden_rows, train, write_rows
 
@@ -20,7 +22,13 @@ from samebits.executors.serial import SerialExecutor
 from samebits.langid import constants
 from samebits.langid.config import LangidConfig
 from samebits.langid.job import JOB
-from samebits.langid.training.backoff import RefineSample, WordBytes, refine, train_backoff
+from samebits.langid.training.backoff import (
+    RefineSample,
+    WordBytes,
+    refine,
+    roots_of_shares,
+    train_backoff,
+)
 from samebits.langid.training.gather import gather
 from samebits.langid.training.ledger import Ledger
 from samebits.langid.training.tasks import TokenRows
@@ -210,6 +218,16 @@ def test_accuracy_on_86_languages_is_at_least_that_of_the_record(shared_data: Pa
     found = langid.train(given, output=tmp_path / "model").predict([row["text"] for row in tests])
     right = sum(label == row["lang"] for label, row in zip(found, tests, strict=True))
     assert right >= 0.85 * len(tests)
+
+
+@pytest.mark.parametrize("whole", [1, 7, 65_536, 13_000_000_000, 1 << 47])
+@pytest.mark.parametrize("part", [0, 1, 65_535, 65_536])
+def test_roots_are_those_of_whole_numbers_to_the_last_one(part: int, whole: int) -> None:
+    squares = [n * n * whole // max(1, part) for n in (1, 2, 1000, 65_537)]
+    near = {square + step for square in squares for step in (-1, 0, 1)} | {0, 1, 2**31, 2**32 - 1, 2**40}
+    counts = sorted(count for count in near if 0 <= count < 1 << 50)
+    expected = [isqrt((count << 16) * part // whole) for count in counts]
+    assert roots_of_shares(np.array(counts, np.int64), part, whole).tolist() == expected
 
 
 def test_a_step_of_refinement_does_not_depend_on_how_many_rows_the_sample_stands_for(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ class _Meddling(SerialExecutor):
         self.task, self.meddle = task, meddle
 
     def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
-        if isinstance(task, self.task) and self.meddle:
+        if isinstance(getattr(task, "task", task), self.task) and self.meddle:
             self.meddle()
             self.meddle = None
         return super().submit(task, shard, handle)
@@ -155,6 +155,24 @@ def test_a_run_that_ends_in_any_stage_goes_on_there(
     assert found.artifact_digest == expected
     assert bool(found.stages["encode"]["shards_resumed"]) is (task is not tree.CountNode)
     assert not (tmp_path / "out.journal").exists()
+
+
+@pytest.mark.usefixtures("on_workers")
+@pytest.mark.parametrize(("mode", "task"), [("exact", ScoreNode), ("backoff", OrderWords)])
+def test_several_nodes_in_one_task_change_nothing(
+    mode: Any, task: type[Any], rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"mode": mode, "refine": 1, "cycles": 2}
+    expected = train(rows, tmp_path / "whole", **settings)
+    monkeypatch.setattr(shape, "MOST_LIGHT_TASKS", 2)
+    with pytest.raises(Interrupted):
+        train(rows, tmp_path / "out", executor=_Meddling(task, _stop), **settings)
+    found = train(rows, tmp_path / "out", workers="2", **settings)
+    assert found.artifact_digest == expected.artifact_digest
+    assert found.stages["count 1"]["shards_resumed"]
+    assert found.stages["count 2"]["shards_done"] < expected.stages["count 2"]["shards_done"]
+    failing = train(rows, tmp_path / "failing", executor=FailingExecutor({0: 1, 3: 2}), **settings)
+    assert failing.artifact_digest == expected.artifact_digest
 
 
 @pytest.mark.usefixtures("on_workers")

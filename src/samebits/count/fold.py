@@ -132,7 +132,7 @@ def choose_cuts(starts: Sequence[Sequence[Cut]], number: int) -> list[Cut]:
 
 @dataclass(frozen=True, slots=True)
 class WriteRange:
-    """The task that writes one range of the ranking: as JSON lines, or as columns and their order for a Parquet file.
+    """The task that writes one range of the ranking: as JSON lines, or as columns for a Parquet file.
 
     Attributes:
         folder: Where the partitions are.
@@ -160,7 +160,10 @@ class WriteRange:
         if self.lines:
             pieces = row_pieces(count_lines(*joined, order, b"ngram", b"count").data)
         else:
-            pieces = [[*joined, order]]
+            from samebits.kernels.langid.text.words import copy_ranges
+
+            keys, sizes = copy_ranges(joined.keys, joined.offsets[1:], order, 1)
+            pieces = [[keys, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), joined.counts[order]]]
         return kept_part(self.folder, WRITE, shard.index, None, pieces)
 
     def _run(self, starts: Sequence[Cut], index: Index, first: Cut | None, last: Cut | None) -> Entries:

@@ -20,7 +20,7 @@ from samebits.data.folding.shape import consecutive, num_partitions
 from samebits.data.folding.stages import fold_stages
 from samebits.data.folding.tree import Folding, folding
 from samebits.data.inputs.corpus import open_corpus
-from samebits.data.table import Ranked, write_table
+from samebits.data.table import write_counts
 
 __all__ = ["JOB"]
 
@@ -91,9 +91,7 @@ def _write_table(
     if lines:
         write_output(workers, out, LINES, written)
     else:
-        pieces = (workers.folder.read(index, 0) for index in written)
-        rows = [row for piece in pieces for row in Ranked(*piece).rows()]
-        write_table(out, "counts.parquet", {"ngram": [key for key, _ in rows], "count": [n for _, n in rows]})
+        write_counts(out, "counts.parquet", "ngram", (workers.folder.read(index, 0) for index in written))
     return [told for told, _ in found]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
+from typing import Any, ClassVar, Literal, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
@@ -19,10 +19,10 @@ from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.files import writing
-from samebits.data.folding.output_file import row_pieces, write_output
-from samebits.data.folding.piece_files import Index
-from samebits.data.folding.tree import folding
+from samebits.data.folding.output_file import KeptBytes, row_pieces, write_outputs
+from samebits.data.folding.piece_files import Index, PieceFolder
+from samebits.data.folding.shape import row_starts
+from samebits.data.folding.tree import KeptPart, folding, kept_part
 from samebits.data.readers.rows import BadRow, TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.langid.text.lines import json_lines, label_lines
@@ -34,6 +34,7 @@ from samebits.langid.tables import load_tables
 
 __all__ = ["JOB", "CleanConfig"]
 
+LEDGER, WRITE = "ledger", "write"  # stages
 KEPT, MISMATCH, LOW = range(3)
 REASONS = {MISMATCH: "label_mismatch", LOW: "low_confidence"}
 
@@ -63,7 +64,7 @@ class CleanConfig:
 class JudgedBlock(TypedDict):
     """The kept rows as lines, and of the others line, reason, label, top language and score, as columns."""
 
-    kept: NDArray[np.uint8]
+    kept: NotRequired[NDArray[np.uint8]]  # taken out of what the ledger is made from
     num_kept: int
     names: list[str]
     line: NDArray[np.int64]
@@ -137,22 +138,72 @@ class CleanShard:
 
 @dataclass(frozen=True, slots=True)
 class CleanShards:
-    """Some shards, whose kept rows a worker writes."""
+    """Some shards, whose rows a worker keeps: those that stay as lines, then what the ledger says of the others."""
 
     config: CleanConfig
 
     def count(
         self, shards: Sequence[Shard], state: tuple[Sources, LangidModel], /
     ) -> tuple[list[Any], list[Any]]:
-        """Tell the fields of each shard's ``JudgedPart`` without its kept rows; return those in pieces."""
+        """Tell how the rows of each shard add up; return lines in pieces, and what is left out as the last piece."""
         task = CleanShard(self.config)
         parts = [task(shard, state) for shard in shards]
-        kept = b"".join(block["kept"].data for part in parts for block in part.blocks)
-        nothing = np.empty(0, np.uint8)
-        for part in parts:
-            for block in part.blocks:
-                block["kept"] = nothing
-        return [part._asdict() for part in parts], row_pieces(kept)
+        kept = b"".join(block.pop("kept").data for part in parts for block in part.blocks)
+        told = [[part.bad, part.num_lines, part.num_blank, _sums(part.blocks)] for part in parts]
+        return told, [*row_pieces(kept), [part.blocks for part in parts]]
+
+
+def _sums(blocks: Sequence[JudgedBlock]) -> dict[str, int]:
+    """Count rows by what becomes of them."""
+    sums = {"kept": sum(block["num_kept"] for block in blocks)}
+    for number, reason in REASONS.items():
+        sums[reason] = sum(int((block["reason"] == number).sum()) for block in blocks)
+    return sums
+
+
+class DroppedState(NamedTuple):
+    """What was kept of the nodes, and where their shards begin.
+
+    Attributes:
+        files: Of the nodes.
+        starts: First shard of each node.
+        sources: Number of each shard's source.
+        first_line: Lines of that source before it.
+    """
+
+    files: list[Index]
+    starts: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    first_line: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ListDropped:
+    """The task: the lines of the ledger for one node; only now is it known how many lines come before it."""
+
+    part_type: ClassVar = KeptPart
+    folder: PieceFolder
+    source_names: tuple[str, ...]
+    languages: tuple[str, ...]
+
+    def __call__(self, shard: Shard, state: DroppedState, /) -> KeptPart:
+        """Keep the lines."""
+        node, encoder = shard.start, msgspec.json.Encoder()
+        index = state.files[node]
+        found = self.folder.read(index, len(index.sizes) - 1)
+        lines = [
+            encoder.encode_lines(
+                _ledger_rows(
+                    block,
+                    self.source_names[int(state.sources[number])],
+                    int(state.first_line[number]),
+                    self.languages,
+                )
+            )
+            for number, blocks in enumerate(found, int(state.starts[node]))
+            for block in blocks
+        ]
+        return kept_part(self.folder, LEDGER, node, None, row_pieces(b"".join(lines)))
 
 
 def _label_names(labels: TextColumn) -> tuple[list[str], NDArray[np.uint32]]:
@@ -173,7 +224,7 @@ class CleanJob:
     summary: str = "keep the rows whose label a model agrees with"
     Config: type[CleanConfig] = CleanConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("clean", "write kept.jsonl")
+    stages: tuple[str, ...] = ("clean", LEDGER, WRITE)
     bytes_per_worker: int = 200_000_000
 
     def plan(self, config: CleanConfig) -> Plan:
@@ -196,33 +247,30 @@ class CleanJob:
         )
 
     def run(self, plan: Plan, config: CleanConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
-        """Write kept rows and ledger in shard order."""
+        """Let the workers write kept rows and ledger, in shard order."""
         counts: dict[str, int] = {"read": 0, "kept": 0, "label_mismatch": 0, "low_confidence": 0, "blank": 0}
-        before: dict[int, int] = {}
-        encoder, languages = msgspec.json.Encoder(), plan.inputs[1].languages
-        name = "kept.txt" if config.table == "labels" else "kept.jsonl"
-        with (
-            writing(out.output),
-            out.open("dropped.jsonl") as ledger,
-            folding(engine, plan.digest) as workers,
-        ):
+        lines_of: dict[int, int] = {}
+        first_line: list[int] = []
+        starts, sources = row_starts(plan.shards), plan.shards.columns[0]
+        with folding(engine, plan.digest) as workers:
 
             def take(shard: Shard, told: Any) -> None:
-                part = JudgedPart(**told)
-                out.bad_rows.take(plan, shard, part.bad, num_lines=part.num_lines)
-                first = before.get(shard.source, 0)
-                for block in part.blocks:
-                    rows = _ledger_rows(block, plan.source_names[shard.source], first, languages)
-                    ledger.write(encoder.encode_lines(rows))
-                    for i, reason in REASONS.items():
-                        counts[reason] += int((block["reason"] == i).sum())
-                    counts["kept"] += block["num_kept"]
-                before[shard.source] = first + part.num_lines
-                counts["blank"] += part.num_blank
+                bad, num_lines, num_blank, sums = told
+                out.bad_rows.take(plan, shard, bad, num_lines=num_lines)
+                first_line.append(lines_of.get(shard.source, 0))
+                lines_of[shard.source] = first_line[-1] + num_lines
+                for name, number in {**sums, "blank": num_blank}.items():
+                    counts[name] += number
 
             def write(found: list[Index]) -> None:
                 out.bad_rows.check()
-                write_output(workers, out, name, found)
+                task = ListDropped(workers.folder, plan.source_names, tuple(plan.inputs[1].languages))
+                state = DroppedState(found, starts, sources, np.array(first_line, np.int64))
+                dropped = workers.map_light(LEDGER, task, len(found), state, unit="nodes")
+                kept = KeptBytes.of(found, pieces=[range(len(index.sizes) - 1) for index in found])
+                ledger = KeptBytes.of([part.pieces for part in dropped])
+                name = "kept.txt" if config.table == "labels" else "kept.jsonl"
+                write_outputs(workers, out, WRITE, {name: kept, "dropped.jsonl": ledger})
 
             workers.run_rows(
                 "clean",
@@ -232,13 +280,16 @@ class CleanJob:
                 state=plan.inputs,
                 unit="bytes",
                 then=write,
+                starts=starts,
             )
         counts["read"], counts["bad"] = out.bad_rows.num_read, out.bad_rows.num_bad
         out.write_json("report.json", counts)
         return dict(counts)
 
 
-def _ledger_rows(block: JudgedBlock, source: str, first: int, languages: list[str]) -> list[dict[str, Any]]:
+def _ledger_rows(
+    block: JudgedBlock, source: str, first: int, languages: Sequence[str]
+) -> list[dict[str, Any]]:
     """The rows left out, as the ledger writes them."""
     names = [*languages, UNDETERMINED]  # -1 is the last
     columns = (

@@ -7,12 +7,16 @@ from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
 
-__all__ = ["consecutive", "fan_in_of", "group_shards", "num_partitions", "row_starts"]
+__all__ = ["consecutive", "fan_in_of", "group_shards", "light_nodes", "num_partitions", "row_starts"]
 
 # Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
 # machine a node for each shard up to a gigabyte.
 FEWEST_NODES = 64
+FAN_IN = 32
+MANY_NODES = 5000  # of more than these with ``FAN_IN`` shards, every one costs the driver more than it gives the workers
 MOST_FAN_IN = 64
+# Tasks of a stage over nodes that are done in no time: above, several nodes share one.
+MOST_LIGHT_TASKS = 2048
 MOST_ROW_UNITS = 64 << 20
 # Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
 PARTITION_BYTES = 32 << 20
@@ -24,10 +28,20 @@ MOST_PARTITIONS = 512
 def fan_in_of(num_shards: int) -> int:
     """Return how many consecutive shards are one node.
 
-    >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000)]
-    [1, 1, 2, 7, 64]
+    >>> [fan_in_of(number) for number in (0, 64, 130, 500, 100_000, 1_000_000)]
+    [1, 1, 2, 7, 32, 64]
     """
-    return min(max(1, num_shards // FEWEST_NODES), MOST_FAN_IN)
+    few = min(max(1, num_shards // FEWEST_NODES), FAN_IN)
+    return max(few, min(num_shards // MANY_NODES, MOST_FAN_IN))
+
+
+def light_nodes(num_nodes: int) -> int:
+    """Return how many nodes share a task of a stage that is done in no time.
+
+    >>> [light_nodes(number) for number in (1, 2048, 4095, 8507)]
+    [1, 1, 1, 4]
+    """
+    return max(1, num_nodes // MOST_LIGHT_TASKS)
 
 
 def num_partitions(num_bytes: int) -> int:

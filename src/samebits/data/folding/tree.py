@@ -3,7 +3,7 @@
 A job says once how it folds (``Fold``): what a run of consecutive shards gives, cut into disjoint *partitions* by key, and how pieces of
 one partition become one. Then
     stage                 ``fan_in`` consecutive shards are a *node*: one task counts them and writes a file of pieces
-    stage + " merge N"    while there are more than ``MOST_NODES`` files, each ``MERGED_NODES`` consecutive ones become one
+    stage + " merge N"    while there are more than ``MOST_NODES`` files, some consecutive ones become one, at most ``MERGED_NODES``
     stage + " reduce"     one task for each partition folds its pieces in shard order
 The shape of the tree comes from the number of shards alone. All of it are tasks of the engine: order, retries, the check of two
 runs, journal and resume are those of every stage, so a lost worker costs the tasks it had in hand, and its files stay.
@@ -14,13 +14,12 @@ the journal. Where workers do not see the folder, the driver folds: docs/decisio
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,35 +27,27 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.observing.events import Warned
 from samebits.core.plan import Shard, ShardTable
+from samebits.data.folding.kept_parts import KeptPart, Several, SeveralParts, kept_part
 from samebits.data.folding.piece_files import Index, PieceFolder, PieceLost
-from samebits.data.folding.shape import consecutive, fan_in_of, group_shards, row_starts
+from samebits.data.folding.shape import consecutive, fan_in_of, group_shards, light_nodes, row_starts
 from samebits.data.folding.stages import fold_stages
 
-__all__ = ["Fold", "Folding", "KeptPart", "Node", "folding", "kept_part"]
+__all__ = [
+    "Fold",
+    "Folding",
+    "KeptPart",
+    "Node",
+    "Several",
+    "SeveralParts",
+    "folding",
+    "kept_part",
+    "merged_nodes",
+]
 
 Result = TypeVar("Result")
 
-MOST_NODES = 256  # files that one task reads at the end
+MOST_NODES = 512  # files that one task reads at the end
 MERGED_NODES = 32
-
-
-class KeptPart(NamedTuple):
-    """The part of a task that keeps pieces.
-
-    Attributes:
-        told: What the driver is told.
-        where: The pieces are, as ``Index.plain`` gives it.
-        data: The file itself, from a worker that does not see the folder; else empty.
-    """
-
-    told: Any
-    where: list[Any]
-    data: bytes
-
-    @property
-    def pieces(self) -> Index:
-        """Where the pieces are."""
-        return Index.from_plain(self.where)
 
 
 class Node(Protocol):
@@ -109,7 +100,7 @@ class Folding:
         self.folder = folder
         self._engine = engine
         self._here = False  # workers do not see the folder: this process goes on alone
-        self._parts: dict[str, dict[int, KeptPart]] = {}  # stage -> shard index -> part
+        self._parts: dict[str, dict[int, Any]] = {}  # stage -> shard index -> part
 
     @property
     def num_here(self) -> int:
@@ -206,7 +197,7 @@ class Folding:
         level = 1
         while len(indexes) > MOST_NODES:
             name = f"{merging} {level}"
-            groups = consecutive(len(indexes), MERGED_NODES)
+            groups = consecutive(len(indexes), merged_nodes(len(indexes)))
             merge = MergeFiles(self.folder, fold, name, partitions)
             parts = self.map(name, merge, groups, indexes, unit="parts")
             indexes = [part.pieces for _, part in parts]
@@ -246,18 +237,26 @@ class Folding:
     def map(
         self,
         stage: str,
-        task: Callable[[Shard, Any], KeptPart],
+        task: Callable[[Shard, Any], KeptPart | SeveralParts],
         shards: Sequence[Shard],
         state: Any,
         *,
         unit: str,
-    ) -> Iterator[tuple[Shard, KeptPart]]:
-        """Run a stage whose parts are files of pieces; what this run has made already, and is whole, is not made again."""
+    ) -> Iterator[tuple[Shard, Any]]:
+        """Run a stage whose parts are files of pieces; what this run has made already, and is whole, is not made again.
+
+        Args:
+            stage: Name of the stage.
+            task: Gives a ``KeptPart``, or ``SeveralParts``.
+            shards: What.
+            state: For the task.
+            unit: What shards count.
+        """
         known = self._parts.setdefault(stage, {})
         missing = [shard for shard in shards if not self.usable(known.get(shard.index))] if known else shards
         wanted = {shard.index for shard in missing} if known else None
         if self._here:
-            fresh: Iterator[tuple[Shard, KeptPart]] = ((shard, task(shard, state)) for shard in missing)
+            fresh: Iterator[tuple[Shard, Any]] = ((shard, task(shard, state)) for shard in missing)
         else:
             fresh = self._engine.map_ordered(stage, task, missing, state=state, unit=unit, usable=self.usable)
         for shard in shards:
@@ -267,12 +266,26 @@ class Folding:
             yield shard, known[shard.index]
         deque(fresh, maxlen=0)  # the engine tells of the end of its stage
 
-    def usable(self, part: KeptPart | None) -> bool:
+    def map_light(
+        self, stage: str, task: Callable[[Shard, Any], KeptPart], number: int, state: Any, *, unit: str
+    ) -> list[KeptPart]:
+        """Return the parts of a task that is done in no time, for all of ``range(number)``: several at once where there are many."""
+        size = light_nodes(number)
+        if size == 1:
+            return [part for _, part in self.map(stage, task, consecutive(number, 1), state, unit=unit)]
+        groups = self.map(stage, Several(task), consecutive(number, size), state, unit=unit)
+        return [part for _, several in groups for part in several.each]
+
+    def usable(self, part: KeptPart | SeveralParts | None) -> bool:
         """Whether a part from before can be used: its file is there, or it came with its bytes."""
+        if isinstance(part, SeveralParts):
+            return all(map(self.usable, part.each))
         return part is not None and (bool(part.data) or self.folder.holds(part.pieces))
 
-    def _arrived(self, part: KeptPart) -> KeptPart:
+    def _arrived(self, part: KeptPart | SeveralParts) -> KeptPart | SeveralParts:
         """Put the file of a worker that does not see the folder into it; from then on this process goes on alone."""
+        if isinstance(part, SeveralParts):
+            return SeveralParts([list(self._arrived(one)) for one in part.each])
         if part.data:
             self._here = True
             self.folder.put(part.pieces.name, [part.data])
@@ -297,15 +310,13 @@ def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[i
     return take_new
 
 
-def _file_name(stage: str, index: int) -> str:
-    """Return a name that is one file's whatever characters a stage has."""
-    return f"{hashlib.sha256(stage.encode()).hexdigest()[:12]}-{index}"
+def merged_nodes(number: int) -> int:
+    """Return how many files become one: as few as do, because every worker is to have some.
 
-
-def kept_part(folder: PieceFolder, stage: str, number: int, told: Any, pieces: Sequence[Any]) -> KeptPart:
-    """Write a task's pieces; return its part: what the driver is told, and where they are."""
-    index, data = folder.write(_file_name(stage, number), pieces)
-    return KeptPart(told, index.plain(), data)
+    >>> [merged_nodes(number) for number in (600, 5000, 1_000_000)]
+    [2, 10, 32]
+    """
+    return min(-(-number // MOST_NODES), MERGED_NODES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.dask_values import Published, ask, scatter
+from samebits.executors.cluster.dask_values import DaskValue, ask, scatter
 from samebits.executors.cluster.grouping import Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
@@ -171,8 +171,8 @@ class DaskExecutor:
         """Pickle the state now; it is scattered with the first shard."""
         return Handle(value=self._published(packed_state(state)))
 
-    def _published(self, data: bytes) -> Published:
-        return Published(f"{self._order.token}-{next(self._keys)}", data)
+    def _published(self, data: bytes) -> DaskValue:
+        return DaskValue(f"{self._order.token}-{next(self._keys)}", data)
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Published", "ask", "copy_to_others", "scatter"]
+__all__ = ["DaskValue", "ask", "copy_to_others", "scatter"]
 
 SCATTER_SECONDS = 60.0  # workers may be starting again
 COPY_SECONDS = 5.0
@@ -22,7 +22,7 @@ COPIES_PER_HOLDER = 2  # at a time
 
 
 @dataclass(slots=True, eq=False)
-class Published:
+class DaskValue:
     """A value on the cluster; ``future`` is None until it is scattered, and after all copies were lost."""
 
     key: str
@@ -43,7 +43,7 @@ def ask(client: Any, call: Callable[..., Any], *args: Any, seconds: float, **opt
     return client.sync(answer, callback_timeout=seconds)
 
 
-def scatter(client: Any, published: Published) -> Any:
+def scatter(client: Any, published: DaskValue) -> Any:
     """Return the future of a value, on one worker at least.
 
     Raises:

@@ -43,6 +43,7 @@ __all__ = [
     "best_two",
     "can_refine",
     "refine",
+    "roots_of_shares",
     "take_rows",
     "top_two",
     "train_backoff",
@@ -211,10 +212,7 @@ def refine(engine: Engine, sample: RefineSample, features: Features, passes: int
         features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])
     )
     # 256 times the square root of how often a sample of this size has the feature
-    roots = np.array(
-        [isqrt((count << 16) * len(labels) // max(1, num_rows)) or 1 for count in per_feature.tolist()],
-        np.int64,
-    )
+    roots = np.maximum(roots_of_shares(per_feature, len(labels), max(1, num_rows)), 1)
     divisor = np.repeat(roots, np.diff(features.stops, prepend=0))
     num_languages = features.floors.shape[1]
     for _ in range(passes):
@@ -225,6 +223,24 @@ def refine(engine: Engine, sample: RefineSample, features: Features, passes: int
         # sums / 65,536 in bits, times 1,024 for the unit: sums / (64 root), and roots are 256 times too large.
         features = replace(features, master=features.master + 4 * sums // divisor)
     return features
+
+
+def roots_of_shares(counts: NDArray[np.int64], part: int, whole: int) -> NDArray[np.int64]:
+    """Return 256 times the square root of ``count * part / whole`` for each count, rounded down.
+
+    >>> roots_of_shares(np.array([0, 3, 1 << 30]), 7, 2).tolist()
+    [0, 829, 15693648]
+    """
+    most = int(counts.max(initial=0))
+    if max(part, 1 << 16) * whole >= 1 << 62 or (most // whole + 1) * (part << 16) >= 1 << 62:
+        return np.array([isqrt((count << 16) * part // whole) for count in counts.tolist()], np.int64)
+    times, left = np.divmod(counts, whole)
+    shares, left = np.divmod(left * part, whole)
+    shares = ((times * part + shares) << 16) + (left << 16) // whole
+    roots = np.sqrt(shares.astype(np.float64)).astype(np.int64)  # one too many or too few at most
+    roots -= roots * roots > shares
+    roots += (roots + 1) * (roots + 1) <= shares
+    return roots
 
 
 def take_rows(rows: TokenRows, chosen: NDArray[np.int64]) -> TokenRows:

@@ -139,7 +139,8 @@ def train_exact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> lis
     for cycle in range(1, config.cycles + 1):
         counted = training.count(cycle, once_per_row=True, answers=True)
         task = ScoreNode(training.folder, f"{SCORE} {cycle}", config, cycle)
-        parts = training.map_nodes(task.stage, task, ScoreState(training.rows, counted.files))
+        state = ScoreState(training.rows, counted.files)
+        parts = training.map_nodes(task.stage, task, state, light=True)
         told = [part.told for part in parts]
         every = add_confusion([one["confusion"] for one in told], len(layout.languages))
         margin = mean_of([one["margins"] for one in told], int(layout.first_seen[-1]))

@@ -104,9 +104,14 @@ class WorkerTraining:
     ) -> list[KeptPart]:
         return [part for _, part in self._workers.map(stage, task, consecutive(number, 1), state, unit=unit)]
 
-    def map_nodes(self, stage: str, task: Callable[[Shard, Any], KeptPart], state: Any) -> list[KeptPart]:
-        """Run a task on each node."""
-        return self._map(stage, task, len(self.layout.files), state, unit="nodes")
+    def map_nodes(
+        self, stage: str, task: Callable[[Shard, Any], KeptPart], state: Any, *, light: bool = False
+    ) -> list[KeptPart]:
+        """Run a task on each node; of a light one, done in no time, for several nodes at once where there are many."""
+        number = len(self.layout.files)
+        if light:
+            return self._workers.map_light(stage, task, number, state, unit="nodes")
+        return self._map(stage, task, number, state, unit="nodes")
 
     def note(self, files: Sequence[Index]) -> None:
         """Take what a cycle has noted of each node's rows, for its ledger."""
@@ -115,7 +120,7 @@ class WorkerTraining:
     def count(self, cycle: int, *, once_per_row: bool, answers: bool) -> CountedWords:
         """Count the words of the rows that are kept."""
         count = CountNodeWords(self.folder, f"count {cycle}", once_per_row)
-        parts = self.map_nodes(count.stage, count, self.rows)
+        parts = self.map_nodes(count.stage, count, self.rows, light=True)
         reduce = ReduceWords(self.folder, f"count reduce {cycle}", answers)
         files = [part.pieces for part in parts]
         reduced = self._map(reduce.stage, reduce, self.layout.partitions, files, unit="partitions")
@@ -132,7 +137,7 @@ class WorkerTraining:
     def _ordered(self, counted: CountedWords) -> list[KeptPart]:
         task = OrderWords(self.folder, f"words {counted.cycle}")
         nodes = len(self.layout.files)
-        return self.map_nodes(task.stage, task, WordFiles(nodes, counted.files))
+        return self.map_nodes(task.stage, task, WordFiles(nodes, counted.files), light=True)
 
     def word_model(self, counted: CountedWords) -> WordModel:
         """Read all words into this process."""
@@ -171,7 +176,7 @@ class WorkerTraining:
             np.array(encoded.shard_rows, np.int64),
             np.array(encoded.first_line, np.int64),
         )
-        parts = self.map_nodes(LEDGER, task, state)
+        parts = self.map_nodes(LEDGER, task, state, light=not config.ledger_text)
         if config.ledger != "none":
             write_output(self._workers, out, f"dropped.{config.ledger}", [part.pieces for part in parts])
         read = sum(part.told[0] for part in parts)
