@@ -22,11 +22,13 @@ from samebits.executors.serial import SerialExecutor
 from samebits.langid import constants
 from samebits.langid.config import LangidConfig
 from samebits.langid.job import JOB
+from samebits.langid.training import backoff
 from samebits.langid.training.backoff import (
     RefineSample,
     WordBytes,
     refine,
     roots_of_shares,
+    take_rows,
     train_backoff,
 )
 from samebits.langid.training.gather import gather
@@ -228,6 +230,25 @@ def test_roots_are_those_of_whole_numbers_to_the_last_one(part: int, whole: int)
     counts = sorted(count for count in near if 0 <= count < 1 << 50)
     expected = [isqrt((count << 16) * part // whole) for count in counts]
     assert roots_of_shares(np.array(counts, np.int64), part, whole).tolist() == expected
+
+
+def test_a_large_model_is_refined_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample that lacks most words: values of the others stay what they are, and their own change alike."""
+    path = write_rows(tmp_path / "rows.jsonl", golden_rows())
+    config = LangidConfig(inputs=(str(path),), refine=0)
+    plan, engine = JOB.plan(config), Engine(SerialExecutor())
+    rows = gather(plan, config, engine, ArtifactWriter(tmp_path / "out", BadRows()))
+    found = train_backoff(rows, config, engine, Ledger(rows.num_train)).features
+    for chosen in (np.arange(3, 40, 5), np.arange(0)):
+        tokens = take_rows(TokenRows(rows.tokens, rows.stops), chosen)
+        words = WordBytes(rows.words, rows.word_stops)
+        sample = RefineSample(tokens, words, rows.labels[chosen], rows.num_train)
+        whole = refine(engine, sample, found, 3)
+        monkeypatch.setattr(backoff, "MOST_FEATURES", 0)
+        assert (refine(engine, sample, found, 3).master == whole.master).all()
+        monkeypatch.undo()
+        moved = float((whole.master != found.master).mean())
+        assert (0 < moved < 0.5) is bool(len(chosen))
 
 
 def test_a_step_of_refinement_does_not_depend_on_how_many_rows_the_sample_stands_for(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from samebits.langid.training.on_workers.backoff import FindSuspects, ReportNode
 from samebits.langid.training.on_workers.duplicates import FindDuplicates
 from samebits.langid.training.on_workers.exact import ScoreNode
 from samebits.langid.training.on_workers.ledgers import WriteLedger
+from samebits.langid.training.on_workers.ngrams import SumFeatures
 from samebits.langid.training.on_workers.sampling import SampleNode
 from samebits.langid.training.on_workers.word_tables import CountNodeWords, OrderWords, ReduceWords
 from samebits.langid.training.pairwise import mean_of, sums_of
@@ -41,7 +42,7 @@ from samebits.verification.artifacts import rerun
 MODES = ("exact", "backoff", "compact")
 TASKS = {
     "exact": (tree.CountNode, FindDuplicates, CountNodeWords, ReduceWords, ScoreNode, OrderWords, WriteLedger, WriteBlock),
-    "backoff": (CountNodeWords, ReduceWords, OrderWords, FindSuspects, SampleNode, ReportNode),
+    "backoff": (CountNodeWords, ReduceWords, SumFeatures, FindSuspects, SampleNode, ReportNode, OrderWords),
 }  # fmt: skip
 
 

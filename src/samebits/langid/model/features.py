@@ -8,9 +8,11 @@ logs of whole numbers, taken without floating point. Weights and alphas were tun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,11 @@ from samebits.langid.training.tasks import WordCounts
 __all__ = [
     "Features",
     "derive",
+    "floors_of",
     "group_numbers",
     "powers_of_two",
+    "sums_by_group",
+    "values_of",
 ]
 
 
@@ -78,12 +83,13 @@ def derive(
         stops=(last + 1).astype(np.int64),
         languages=languages.astype(np.uint16),
         counts=counts,
-        master=_values(counts, groups),
-        floors=_floors(languages, counts, groups, group_numbers(keys[last]), num_languages),
+        master=values_of(counts, groups),
+        floors=floors_of(sums_by_group(languages, counts, groups, group_numbers(keys[last]), num_languages)),
     )
 
 
-def _values(counts: NDArray[np.uint32], groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def values_of(counts: NDArray[np.uint32], groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the values of entries, in 1/1024 bit."""
     distinct, where = np.unique(counts, return_inverse=True)
     values = np.empty(len(counts), np.int64)
     for group, (inverse_alpha, weight) in enumerate(CONSTANTS.tolist()):
@@ -93,20 +99,29 @@ def _values(counts: NDArray[np.uint32], groups: NDArray[np.int64]) -> NDArray[np
     return values
 
 
-def _floors(
-    languages: NDArray[np.int32],
+def sums_by_group(
+    languages: NDArray[Any],
     counts: NDArray[np.uint32],
     groups: NDArray[np.int64],
     feature_groups: NDArray[np.int64],
     num_languages: int,
-) -> NDArray[np.int32]:
-    floors = np.zeros((NUM_GROUPS, num_languages), np.int32)
-    for group, (inverse_alpha, weight) in enumerate(CONSTANTS.tolist()):
+) -> list[tuple[int, NDArray[np.uint64]]]:
+    """Return for each group how many features it has, and the sum of their counts by language."""
+    found = []
+    for group in range(NUM_GROUPS):
         chosen = groups == group
         totals = np.zeros(num_languages, np.uint64)
         np.add.at(totals, languages[chosen], counts[chosen].astype(np.uint64))
-        num_features = max(1, int((feature_groups == group).sum()))
-        logs = log2_fixed(totals * np.uint64(inverse_alpha) + np.uint64(num_features))
+        found.append((int((feature_groups == group).sum()), totals))
+    return found
+
+
+def floors_of(sums: Sequence[tuple[int, NDArray[np.uint64]]]) -> NDArray[np.int32]:
+    """Return what a language without a feature pays, from ``sums_by_group``."""
+    floors = np.zeros((NUM_GROUPS, len(sums[0][1])), np.int32)
+    for group, (inverse_alpha, weight) in enumerate(CONSTANTS.tolist()):
+        number, totals = sums[group]
+        logs = log2_fixed(totals * np.uint64(inverse_alpha) + np.uint64(max(1, number)))
         floors[group] = (weight * logs) >> VALUE_SHIFT
     return floors
 

@@ -33,6 +33,7 @@ from samebits.langid.training.gather import Rows
 from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import SUSPECT, Ledger
 from samebits.langid.training.report import make_report
+from samebits.langid.training.sample_features import features_of_rows
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
 ]
 
 REFINE_ROWS = 65_536  # a sample this large moves values as all rows would; the cost of a pass is bounded
+MOST_FEATURES = 1 << 20  # of a larger model only the features of the sample are refined
 REFINE_LANGUAGES = 1_024  # every pass looks at every language for every row; beyond this it is left out
 CELLS_PER_BLOCK = 1 << 20  # rows times languages scored at a time: 4 MB
 
@@ -206,7 +208,20 @@ class RefineSample(NamedTuple):
 
 
 def refine(engine: Engine, sample: RefineSample, features: Features, passes: int) -> Features:
-    """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow."""
+    """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow.
+
+    Values of features that the sample does not have stay, so of a large model only the others are looked at.
+    """
+    if len(features.keys) <= MOST_FEATURES:
+        return _refine_all(engine, sample, features, passes)
+    table, entries = features_of_rows(features, sample.rows, sample.words.data, sample.words.stops)
+    master = features.master.copy()
+    if len(entries):
+        master[entries] = _refine_all(engine, sample, table, passes).master
+    return replace(features, master=master)
+
+
+def _refine_all(engine: Engine, sample: RefineSample, features: Features, passes: int) -> Features:
     rows, words, labels, num_rows = sample
     per_feature = np.add.reduceat(
         features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])

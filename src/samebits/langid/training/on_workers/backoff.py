@@ -1,6 +1,6 @@
 """Backoff mode on workers: the cycles of ``training.backoff``, node by node.
 
-The model is in every process that scores by it, this one too; rows are not. Refinement looks at a sample of rows that does not
+The model is in every process that scores by it, this one too; rows and words are not. Refinement looks at a sample of rows that does not
 grow with the input, so it is done as for small inputs.
 """
 
@@ -20,11 +20,12 @@ from samebits.kernels.langid.leave_one_out import leave_one_out
 from samebits.kernels.langid.score import Scorer
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
-from samebits.langid.model.features import Features, derive
-from samebits.langid.model.model_files import write_model
+from samebits.langid.model.features import Features
+from samebits.langid.model.model_files import write_changed, write_head
 from samebits.langid.training.backoff import REFINE_ROWS, RefineSample, WordBytes, can_refine, refine, top_two
 from samebits.langid.training.ledger import SUSPECT
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
+from samebits.langid.training.on_workers.ngrams import sum_features
 from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
 from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import take_sample
@@ -107,20 +108,22 @@ class ReportNode:
 
 def train_backoff_on_workers(training: WorkerTraining, out: ArtifactWriter) -> list[dict[str, Any]]:
     """Run the cycles and write the model; return the reports."""
-    config, num = training.config, len(training.layout.languages)
+    config = training.config
     reports: list[dict[str, Any]] = []
     for cycle in range(1, config.cycles + 1):
         last = cycle == config.cycles
-        counted = training.count(cycle, once_per_row=False, answers=False)
-        model = training.word_model(counted)
-        features = derive(model.words, model.word_stops, model.counted, num)
+        counted = training.count(cycle, once_per_row=False, ngrams=True)
+        summed = sum_features(training, counted)
+        features = summed.features
         suspects = _note_suspects(training, features, cycle)
         if last and can_refine(config, features):
             features = _refine(training, features, counted.num_kept - suspects)
         report = _report(training, features, counted, cycle)
         rows = {"samples": counted.num_kept, "removed": 0 if last else suspects, "suspects": suspects}
         reports.append({"cycle": cycle, **rows, **report})
-    write_model(out, config.mode, model.languages, model.words, model.word_stops, model.counted, features)
+    write_head(out, config.mode, training.layout.languages)
+    write_changed(out, features)
+    training.write_words(counted, out, summed.contents())
     return reports
 
 

@@ -58,7 +58,7 @@ class ReportTexts:
 def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> list[dict[str, Any]]:
     """Train and write the model; return the report."""
     check_number(training.layout.languages)
-    counted = training.count(1, once_per_row=False, answers=False)
+    counted = training.count(1, once_per_row=False)
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
     del model  # the vocabulary holds all of it

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.array_file import npy_header
 from samebits.data.artifact import ArtifactWriter
-from samebits.data.folding.output_file import KeptBytes, write_output, write_outputs
+from samebits.data.folding.output_file import Content, KeptBytes, write_output, write_outputs
 from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.shape import consecutive
 from samebits.data.folding.tree import Folding, KeptPart
@@ -31,6 +32,9 @@ from samebits.langid.training.on_workers.word_tables import (
 from samebits.langid.training.tasks import WordCounts
 
 __all__ = ["CountedWords", "WordModel", "WorkerTraining"]
+
+
+NOTHING: Mapping[str, Content] = MappingProxyType({})
 
 
 class CountedWords(NamedTuple):
@@ -86,7 +90,7 @@ class WorkerTraining:
         self._labels = np.zeros(0, bool)
         self._workers = workers
         task = FindDuplicates(workers.folder, by_label=config.mode != "exact")
-        duplicates = self._map(DUPLICATES, task, self.layout.partitions, self.layout, unit="partitions")
+        duplicates = self.map_parts(DUPLICATES, task, self.layout.partitions, self.layout, unit="partitions")
         self.rows = RowState(self.layout, [part.pieces for part in duplicates], [])
 
     @property
@@ -99,9 +103,10 @@ class WorkerTraining:
         """Training rows of which cleaning leaves something."""
         return self.encoded.num_kept
 
-    def _map(
+    def map_parts(
         self, stage: str, task: Callable[[Shard, Any], KeptPart], number: int, state: Any, *, unit: str
     ) -> list[KeptPart]:
+        """Run a task on each of so many things."""
         return [part for _, part in self._workers.map(stage, task, consecutive(number, 1), state, unit=unit)]
 
     def map_nodes(
@@ -111,19 +116,22 @@ class WorkerTraining:
         number = len(self.layout.files)
         if light:
             return self._workers.map_light(stage, task, number, state, unit="nodes")
-        return self._map(stage, task, number, state, unit="nodes")
+        return self.map_parts(stage, task, number, state, unit="nodes")
 
     def note(self, files: Sequence[Index]) -> None:
         """Take what a cycle has noted of each node's rows, for its ledger."""
         self.rows = self.rows._replace(notes=[*self.rows.notes, list(files)])
 
-    def count(self, cycle: int, *, once_per_row: bool, answers: bool) -> CountedWords:
-        """Count the words of the rows that are kept."""
+    def count(
+        self, cycle: int, *, once_per_row: bool, answers: bool = False, ngrams: bool = False
+    ) -> CountedWords:
+        """Count the words of the rows that are kept; ``ReduceWords`` says what else is kept of them."""
         count = CountNodeWords(self.folder, f"count {cycle}", once_per_row)
         parts = self.map_nodes(count.stage, count, self.rows, light=True)
-        reduce = ReduceWords(self.folder, f"count reduce {cycle}", answers)
+        partitions = self.layout.partitions
+        reduce = ReduceWords(self.folder, f"count reduce {cycle}", answers, partitions if ngrams else 0)
         files = [part.pieces for part in parts]
-        reduced = self._map(reduce.stage, reduce, self.layout.partitions, files, unit="partitions")
+        reduced = self.map_parts(reduce.stage, reduce, partitions, files, unit="partitions")
         self.num_words = sum(part.told for part in reduced)
         num_kept = sum(part.told["num_kept"] for part in parts)
         trained = _any_of(parts, "trained", len(self.layout.languages))
@@ -152,17 +160,19 @@ class WorkerTraining:
         )
         return WordModel(self.layout.languages, words, np.cumsum(sizes, dtype=np.int64), entries)
 
-    def write_words(self, counted: CountedWords, out: ArtifactWriter) -> None:
-        """Let workers write the tables of the words."""
+    def write_words(
+        self, counted: CountedWords, out: ArtifactWriter, more: Mapping[str, Content] = NOTHING
+    ) -> None:
+        """Let workers write the tables of the words, and further files."""
         parts = self._ordered(counted)
         num_bytes, num_words, num_entries = (sum(part.told[i] for part in parts) for i in range(3))
         lengths = (num_bytes, num_words, num_words, num_entries, num_entries)
         files = [part.pieces for part in parts if part.pieces.sizes]
-        contents = {
+        contents: dict[str, Content] = {
             name: KeptBytes.of(files, npy_header(kind, (lengths[table],)), [[table]] * len(files))
             for table, (name, kind) in enumerate(MODEL_ARRAYS)
         }
-        write_outputs(self._workers, out, WRITE, contents)
+        write_outputs(self._workers, out, WRITE, {**contents, **more})
 
     def write_ledger(self, out: ArtifactWriter) -> dict[str, Any]:
         """Let workers write the ledger; return how the rows add up."""

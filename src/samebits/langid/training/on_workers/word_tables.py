@@ -104,15 +104,17 @@ class ReduceWords:
 
     Attributes:
         answers: Whether nodes will ask for the languages of their words.
+        partitions: How many partitions of words there are, if their n-grams are wanted too; else 0.
     """
 
     part_type: ClassVar = KeptPart
     folder: PieceFolder
     stage: str
     answers: bool
+    partitions: int = 0
 
     def __call__(self, shard: Shard, state: list[Index], /) -> KeptPart:
-        """Keep a piece of answers for each node, then one of new words for each; tell how many words there are."""
+        """Keep a piece of answers for each node, then one of new words for each, then n-grams; tell how many words there are."""
         vocabulary, partition = Vocabulary(), shard.start
         pieces = [self.folder.read(index, partition) for index in state]
         numbers: list[NDArray[np.uint32]] = []
@@ -136,7 +138,12 @@ class ReduceWords:
             _new_words(own, piece, before, words)
             for own, piece, before in zip(numbers, pieces, known, strict=False)
         ]
-        return kept_part(self.folder, self.stage, partition, len(vocabulary), [*asked, *new])
+        more: list[Any] = []
+        if self.partitions:
+            from samebits.langid.training.on_workers.ngrams import feature_pieces
+
+            more = feature_pieces(*words, partitions=self.partitions)
+        return kept_part(self.folder, self.stage, partition, len(vocabulary), [*asked, *new, *more])
 
 
 def _entries(piece: list[NDArray[Any]]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
