@@ -9,7 +9,7 @@ logs of whole numbers, taken without floating point. Weights and alphas were tun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import isqrt
 from typing import Any
@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from samebits.kernels.langid.features import count_features, log2_fixed
 from samebits.kernels.langid.score import Scorer
+from samebits.kernels.langid.text.words import copy_ranges
 from samebits.langid.constants import CONSTANTS, NUM_GROUPS, VALUE_SHIFT
 from samebits.langid.training.tasks import WordCounts
 
 __all__ = [
     "Features",
     "derive",
+    "features_of_words",
     "floors_of",
     "group_numbers",
     "powers_of_two",
@@ -124,6 +126,31 @@ def floors_of(sums: Sequence[tuple[int, NDArray[np.uint64]]]) -> NDArray[np.int3
         logs = log2_fixed(totals * np.uint64(inverse_alpha) + np.uint64(max(1, number)))
         floors[group] = (weight * logs) >> VALUE_SHIFT
     return floors
+
+
+def features_of_words(
+    features: Features, used: NDArray[np.int64], words: NDArray[np.uint8], word_stops: NDArray[np.int64]
+) -> tuple[Features, NDArray[np.int64]]:
+    """Return a table of the features of some words alone, and the places of its entries in the whole one."""
+    data, sizes = copy_ranges(words, word_stops, used, 1)
+    number = len(used)
+    once = (np.arange(1, number + 1), np.zeros(number, np.int32), np.ones(number, np.uint32))
+    keys = np.sort(count_features(data, np.cumsum(sizes), *once)[0])
+    places = np.minimum(np.searchsorted(features.keys, keys), len(features.keys) - 1)
+    chosen = places[features.keys[places] == keys]
+    lengths = np.diff(features.stops, prepend=0)[chosen]
+    stops = np.cumsum(lengths)
+    first = features.stops[chosen] - lengths
+    entries = np.arange(int(stops[-1]) if len(stops) else 0) + np.repeat(first - (stops - lengths), lengths)
+    table = replace(
+        features,
+        keys=features.keys[chosen],
+        stops=stops,
+        languages=features.languages[entries],
+        counts=features.counts[entries],
+        master=features.master[entries],
+    )
+    return table, entries
 
 
 @cache

@@ -28,12 +28,11 @@ from samebits.kernels.langid.leave_one_out import leave_one_out
 from samebits.kernels.langid.score import Scorer, softmax_gradient
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
-from samebits.langid.model.features import Features, derive, powers_of_two
+from samebits.langid.model.features import Features, derive, features_of_words, powers_of_two
 from samebits.langid.training.gather import Rows
 from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import SUSPECT, Ledger
 from samebits.langid.training.report import make_report
-from samebits.langid.training.sample_features import features_of_rows
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
 
 __all__ = [
@@ -214,7 +213,8 @@ def refine(engine: Engine, sample: RefineSample, features: Features, passes: int
     """
     if len(features.keys) <= MOST_FEATURES:
         return _refine_all(engine, sample, features, passes)
-    table, entries = features_of_rows(features, sample.rows, sample.words.data, sample.words.stops)
+    used = np.unique(sample.rows.tokens).astype(np.int64)
+    table, entries = features_of_words(features, used, sample.words.data, sample.words.stops)
     master = features.master.copy()
     if len(entries):
         master[entries] = _refine_all(engine, sample, table, passes).master

@@ -1,11 +1,13 @@
 """What a cycle's dictionary is worth: accuracy, macro precision, recall and F1, confusion and margin.
 
 The definitions are the reference's: accuracy over rows with a prediction, languages of the training rows only; confusion
-of a pair is the share of their rows taken for the other, and the mean is over pairs that are confused at all.
+of a pair is the share of their rows taken for the other, and the mean is over pairs that are confused at all. Where rows lie
+with the workers, nodes tell confusion and margins of their own rows, and the driver adds them up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +15,20 @@ from numpy.typing import NDArray
 
 from samebits.data.artifact import ArtifactWriter
 from samebits.kernels.langid.confusion import confusion_table
+from samebits.langid.constants import UNITS_PER_BIT
+from samebits.langid.training.encode import narrow
 
-__all__ = ["Confusion", "confusion_of", "make_report", "report_of", "write_summary"]
+__all__ = [
+    "Confusion",
+    "add_confusion",
+    "bits_of",
+    "confusion_of",
+    "confusion_told",
+    "make_report",
+    "mean_bits",
+    "report_of",
+    "write_summary",
+]
 
 DENSE_CELLS = 1 << 22  # up to 2,048 languages a table is quicker than a sort
 
@@ -147,3 +161,30 @@ def write_summary(
     out.write_json("report.json", summary)
     brief = [{key: value for key, value in report.items() if key != "confusion_pairs"} for report in reports]
     return {**summary, "cycles": brief, "share_kept": round(share_kept, 4)}
+
+
+def confusion_told(
+    labels: NDArray[np.int32], top: NDArray[np.int32], num_languages: int
+) -> list[NDArray[Any]]:
+    """Return a node's confusion, to be told."""
+    return [narrow(column) for column in confusion_of(labels, top, num_languages)]
+
+
+def add_confusion(told: Sequence[Sequence[NDArray[Any]]], num_languages: int) -> Confusion:
+    """Add up the confusion of all nodes."""
+    width = num_languages + 1
+    pairs = [true.astype(np.int64) * width + predicted.astype(np.int64) for true, predicted, _ in told]
+    different, places = np.unique(np.concatenate([np.empty(0, np.int64), *pairs]), return_inverse=True)
+    rows = np.zeros(len(different), np.int64)
+    np.add.at(rows, places, np.concatenate([np.empty(0, np.int64), *(rows for _, _, rows in told)]))
+    return Confusion(different // width, different % width, rows)
+
+
+def bits_of(top: NDArray[np.int32], lead: NDArray[Any]) -> int:
+    """Sum of the leads in 1/64 bit; one bit for a row without a prediction."""
+    return int(np.where(top >= 0, lead, UNITS_PER_BIT).sum(dtype=np.int64))
+
+
+def mean_bits(sums: Sequence[int], num_rows: int) -> float:
+    """Return the mean of margins in bits: whole numbers of 1/64, so that a float holds their sum whatever the order."""
+    return sum(sums) / UNITS_PER_BIT / num_rows if num_rows else 0.0

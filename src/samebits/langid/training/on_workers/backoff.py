@@ -26,11 +26,10 @@ from samebits.langid.training.backoff import REFINE_ROWS, RefineSample, WordByte
 from samebits.langid.training.ledger import SUSPECT
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
 from samebits.langid.training.on_workers.ngrams import sum_features
-from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
 from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import take_sample
 from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
-from samebits.langid.training.report import report_of
+from samebits.langid.training.report import add_confusion, bits_of, confusion_told, mean_bits, report_of
 from samebits.langid.training.tasks import TokenRows
 
 __all__ = ["FindSuspects", "ReportNode", "train_backoff_on_workers"]

@@ -22,12 +22,18 @@ from samebits.langid.training.compact.train import (
     texts_of,
     with_noise,
 )
-from samebits.langid.training.on_workers.reports import add_confusion, bits_of, confusion_told, mean_bits
 from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import take_sample
 from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
 from samebits.langid.training.on_workers.word_tables import take_ranges
-from samebits.langid.training.report import make_report, report_of
+from samebits.langid.training.report import (
+    add_confusion,
+    bits_of,
+    confusion_told,
+    make_report,
+    mean_bits,
+    report_of,
+)
 from samebits.langid.training.tasks import TokenRows
 
 __all__ = ["ReportTexts", "train_compact_on_workers"]

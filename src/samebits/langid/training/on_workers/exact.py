@@ -18,12 +18,11 @@ from samebits.langid.config import LangidConfig
 from samebits.langid.model.model_files import write_head
 from samebits.langid.training.exact import ExactScores, reasons_to_drop
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
-from samebits.langid.training.on_workers.reports import add_confusion, confusion_told
 from samebits.langid.training.on_workers.row_files import NodeRows
 from samebits.langid.training.on_workers.training import WorkerTraining
 from samebits.langid.training.on_workers.word_tables import words_by_partition
 from samebits.langid.training.pairwise import mean_of, sums_of
-from samebits.langid.training.report import report_of
+from samebits.langid.training.report import add_confusion, confusion_told, report_of
 
 __all__ = ["SCORE", "ScoreNode", "train_exact_on_workers"]
 
