@@ -38,8 +38,8 @@ GOLDEN = {
         "0x1.481fd5f3d0fd0p+1",
     ),
     "modern muon": (
-        "fde7e4cd23f0087d715db298b33e6fe2c6907011ce45a3d1c97e8aa31e5057d3",
-        "0x1.6f83bff5c1222p+0",
+        "ed0500c907815f465cc8bd400470c3b57b63cf617803c68cfb37305d9625ae33",
+        "0x1.764d073c85535p+0",
     ),
     "llama muon": (
         "fad452075162dc2b6ba428da574e22d6fc50097ae506a44a30334f48b17b1c7c",

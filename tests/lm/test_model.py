@@ -81,6 +81,27 @@ def test_the_gradient_is_that_of_autograd_in_double(name: str, sizes: dict[str, 
         assert ours < 1e-4, key
 
 
+def test_rows_by_several_tokens_are_dropped_on_their_own_and_learn_what_was_kept() -> None:
+    arch = Architecture(**SHORT, **VARIANTS["several tokens"])
+    params = weights(arch)
+    grads = {name: np.zeros_like(value) for name, value in params.items()}
+    program = record(arch, params, windows=ROWS, gradients=True, ngram_dropout=0.4)
+    whole = program.gradient(*batch(arch), grads)
+    loss = program.gradient(*batch(arch), grads, key=77)
+    assert loss != whole == gradient(arch, params)[0]
+    for name in ("wte", "ngram2", "ngram3", "ngram4"):  # a small step along the gradient rises as it says
+        params[name] += np.float32(1e-2) * grads[name]
+        program.pack()
+        rise = (
+            program.gradient(
+                *batch(arch), {key: np.zeros_like(value) for key, value in params.items()}, key=77
+            )
+            - loss
+        )
+        params[name] -= np.float32(1e-2) * grads[name]
+        assert rise == pytest.approx(1e-2 * np.sum(grads[name].astype(float) ** 2), rel=0.05), name
+
+
 def by_autograd(arch: Architecture, params: Arrays, dtype: Any) -> tuple[float, dict[str, Any]]:
     leaves = {key: torch.from_numpy(value).to(dtype).requires_grad_(True) for key, value in params.items()}
     x, y = (torch.from_numpy(part) for part in batch(arch))

@@ -17,6 +17,12 @@ PRESETS: dict[str, dict[str, int]] = {
     "tiny": {"layers": 2, "heads": 2, "width": 64, "block": 32, "batch": 16, "steps": 200},
     "small": {"layers": 6, "heads": 6, "width": 192, "block": 128, "batch": 32, "steps": 3000},
 }
+_SHARES = (
+    ("dropout", 0.0, 0.9),
+    ("ngram_dropout", 0.0, 0.9),
+    ("val_ratio", 0.0, 0.9),
+    ("cooldown", 0.0, 1.0),
+)
 _POSITIVE = (
     "depth",
     "layers",
@@ -81,6 +87,7 @@ class LmConfig:
         None, help="add embeddings of the last 2 to N tokens, up to 4; 1: none", metavar="N"
     )
     ngram_rows: int = option(8192, help="most rows of each n-gram embedding")
+    ngram_dropout: float = option(0.3, help="share of the n-gram embeddings dropped in training")
     dropout: float = option(0.0, help="share of activations dropped in training")
     level: Literal["char", "byte"] = option("char", help="tokens of plain text: characters or bytes")
     vocab_size: int = option(0, help="number of ids of a .bin file; 0: the largest id plus one", metavar="N")
@@ -148,7 +155,7 @@ class LmConfig:
             )
         if self.ngrams is not None and self.ngrams > MOST_NGRAMS:
             raise _bad("ngrams", self.ngrams, f"use a number from 1 to {MOST_NGRAMS}")
-        for name, low, high in (("dropout", 0.0, 0.9), ("val_ratio", 0.0, 0.9), ("cooldown", 0.0, 1.0)):
+        for name, low, high in _SHARES:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise _bad(name, value, f"use a value from {low:g} to {high:g}")

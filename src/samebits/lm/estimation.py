@@ -75,7 +75,14 @@ def _buffer_bytes(recipe: RunSettings) -> int:
     """Return the bytes of the buffers of one worker: pages that nobody writes to cost nothing here."""
     params = {tensor.name: np.empty(tensor.shape, np.float32) for tensor in recipe.arch.tensors()}
     portable = recipe.arithmetic == "portable"
-    program = record(recipe.arch, params, windows=recipe.rows, dropout=recipe.dropout, gradients=portable)
+    program = record(
+        recipe.arch,
+        params,
+        windows=recipe.rows,
+        dropout=recipe.dropout,
+        ngram_dropout=recipe.ngram_dropout,
+        gradients=portable,
+    )
     return program.num_bytes if portable else 2 * program.num_bytes + TORCH_BYTES
 
 

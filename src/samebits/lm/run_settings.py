@@ -30,6 +30,7 @@ class RunSettings:
     fit: FitConfig
     batch: int
     dropout: float
+    ngram_dropout: float
     arithmetic: str
     compute: str
     dtype: str
@@ -73,7 +74,10 @@ def resolve(config: LmConfig, vocab: int) -> RunSettings:
             hint="samples are made at validations; choose a multiple",
         )
     compute = "portable" if config.arithmetic == "portable" else "compiled" if config.compile else "eager"
-    return RunSettings(arch, fit, batch, config.dropout, config.arithmetic, compute, config.dtype)
+    ngram_dropout = config.ngram_dropout if arch.ngram_lengths else 0.0
+    return RunSettings(
+        arch, fit, batch, config.dropout, ngram_dropout, config.arithmetic, compute, config.dtype
+    )
 
 
 def _sizes(config: LmConfig) -> dict[str, int]:

@@ -73,7 +73,7 @@ INLINE Size row_of_ngram(const Op* o, const Places* w, Size index, Size position
     return all <= o->table ? (Size)number : hash % 2147483647 % o->table;
 }
 
-/* out = other + rows of the table by the last tokens; where there is none, -0, which changes no number it is added to. */
+/* out = (other +) rows of the table by the last tokens; where there is none, -0, which changes no number it is added to. */
 static void ngram_forward(const Op* o, const Places* w, Size p) {
     static const float nothing[16] = {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f,
                                       -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f};
@@ -92,7 +92,8 @@ static void ngram_forward(const Op* o, const Places* w, Size p) {
             for (Size j = 0; j < wide; j++)
                 for (Size i = 0; i < 16; i += VL) {
                     const Size at = (p * rows + f + j) * PANEL + l + i;
-                    vstore(o->out + at, vadd(vload(o->other + at), vload(square[j] + i)));
+                    const V row = vload(square[j] + i);
+                    vstore(o->out + at, o->other ? vadd(vload(o->other + at), row) : row);
                 }
         }
 }

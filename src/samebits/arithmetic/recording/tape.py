@@ -79,8 +79,8 @@ class Tape:
         fields = {"table": vocab, "capacity": len(self.params[positions]) if positions else 0}
         return self._record(Op("embed", fields, weight=table, second=positions), rows)
 
-    def ngram(self, x: Value, table: str, *, length: int, vocab: int) -> Value:
-        """Return ``x`` plus rows of a table by the last ``length`` tokens: their own row each where all fit, else by a hash.
+    def ngram(self, x: Value | None, table: str, *, length: int, vocab: int) -> Value:
+        """Return rows of a table by the last ``length`` tokens, plus ``x``: their own row each where all fit, else by a hash.
 
         The first tokens of a window have too few before them and get nothing.
         """
@@ -88,8 +88,9 @@ class Tape:
             raise ValueError(f"rows go by 2 to {MOST_NGRAM} tokens, not {length}")
         if vocab > MOST_IDS:
             raise ValueError(f"rows by several tokens are for up to {MOST_IDS} ids, not {vocab}")
-        fields = {"table": len(self.params[table]), "capacity": vocab, "flags": length}
-        return self._record(Op("ngram", fields, other=x, weight=table), x.rows)
+        table_rows, rows = self.params[table].shape
+        fields = {"table": table_rows, "capacity": vocab, "flags": length}
+        return self._record(Op("ngram", fields, other=x, weight=table), rows)
 
     def norm(self, x: Value, weight: str = "", *, eps: float) -> Value:
         """Return ``x`` over its root mean square; with a weight: less its mean, over its deviation, times the weight."""

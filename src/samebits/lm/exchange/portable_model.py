@@ -69,27 +69,32 @@ def forward(
     params: Mapping[str, torch.Tensor],
     arch: dict[str, Any],
     x: torch.Tensor,
-    masks: Sequence[torch.Tensor] = (),
+    masks: Sequence[torch.Tensor | None] = (),
 ) -> torch.Tensor:
-    """Return logits; in training, ``masks`` are what dropout multiplies by, one for the embedding and two a layer."""
+    """Return logits; in training, ``masks`` are what dropout multiplies by: for n-grams, the embedding, and two a layer."""
 
     def drop(x: torch.Tensor, number: int) -> torch.Tensor:
-        return x * masks[number] if masks else x
+        mask = masks[number] if masks else None
+        return x if mask is None else x * mask
 
     stream = functional.embedding(x, params["wte"])
     if arch["positions"] == "learned":
         stream = stream + params["wpe"][: x.shape[1]]
-    for length in range(2, arch.get("ngrams", 1) + 1):
-        stream = stream + ngram(x, params[f"ngram{length}"], length, arch["vocab"])
+    if arch.get("ngrams", 1) > 1:
+        rows = [
+            ngram(x, params[f"ngram{length}"], length, arch["vocab"])
+            for length in range(2, arch["ngrams"] + 1)
+        ]
+        stream = stream + drop(sum(rows[1:], rows[0]), 0)
     if arch["norm"] == "rms":
         stream = norm(stream, arch, None)
-    stream = drop(stream, 0)
+    stream = drop(stream, 1)
     for number in range(arch["layers"]):
         p = {
             name.partition(".")[2]: value for name, value in params.items() if name.startswith(f"h{number}.")
         }
         qkv = functional.linear(norm(stream, arch, p.get("norm1")), p["qkv"].flatten(0, 1))
-        stream = stream + drop(functional.linear(attend(qkv, arch), p["o"]), 1 + 2 * number)
+        stream = stream + drop(functional.linear(attend(qkv, arch), p["o"]), 2 + 2 * number)
         hidden = norm(stream, arch, p.get("norm2"))
         up = functional.linear(hidden, p["up"])
         if arch["activation"] == "gelu":
@@ -98,7 +103,7 @@ def forward(
             up = functional.relu(up).square()
         else:
             up = functional.silu(functional.linear(hidden, p["gate"])) * up
-        stream = stream + drop(functional.linear(up, p["down"]), 2 + 2 * number)
+        stream = stream + drop(functional.linear(up, p["down"]), 3 + 2 * number)
     return functional.linear(
         norm(stream, arch, params.get("norm")), params["wte" if arch["tied"] else "head"]
     )

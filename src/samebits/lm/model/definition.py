@@ -23,6 +23,7 @@ def record(
     *,
     windows: int = 1,
     dropout: float = 0.0,
+    ngram_dropout: float = 0.0,
     gradients: bool = False,
     cached: bool = False,
 ) -> Program:
@@ -33,12 +34,13 @@ def record(
         params: Weights by name.
         windows: Most windows of a batch.
         dropout: Share of activations dropped, where a run asks for it.
+        ngram_dropout: Share dropped of what the rows by several tokens add to the embedding.
         gradients: Whether gradients will be asked for.
         cached: Read on token by token, up to the model's context, instead of whole windows.
     """
     sizes = {"block": PANEL, "cache": arch.block} if cached else {"block": arch.block}
     tape = Tape(params, windows=windows, gradients=gradients, **sizes)
-    model = _Model(arch, tape, dropout)
+    model = _Model(arch, tape, dropout, ngram_dropout)
     x = model.start()
     for layer in range(arch.layers):
         tape.segment()
@@ -48,16 +50,19 @@ def record(
 
 
 class _Model:
-    def __init__(self, arch: Architecture, tape: Tape, dropout: float) -> None:
-        self.arch, self.tape, self.rate = arch, tape, dropout
+    def __init__(self, arch: Architecture, tape: Tape, dropout: float, ngram_dropout: float) -> None:
+        self.arch, self.tape, self.rate, self.ngram_rate = arch, tape, dropout, ngram_dropout
         turned = arch.positions == "rope"
         self.turns = rotation(arch.block + 2 * PANEL, arch.head_dim) if turned else None
 
     def start(self) -> Value:
         """Return the embedding of the tokens; the modern block begins with a norm."""
         x = self.tape.embed("wte", "wpe" if self.arch.positions == "learned" else "")
+        rows = None
         for length in self.arch.ngram_lengths:
-            x = self.tape.ngram(x, f"ngram{length}", length=length, vocab=self.arch.vocab)
+            rows = self.tape.ngram(rows, f"ngram{length}", length=length, vocab=self.arch.vocab)
+        if rows is not None:
+            x = self.tape.dropout(rows, self.ngram_rate, add=x)
         if self.arch.norm == "rms":
             x = self.norm(x, "")
         return self.tape.dropout(x, self.rate) if self.rate else x

@@ -79,7 +79,8 @@ class LmObjective:
         """Return what a resume compares."""
         recipe = self.recipe
         arithmetic = VERSION if recipe.arithmetic == "portable" else recipe.arithmetic
-        kept = {"batch": recipe.batch, "dropout": recipe.dropout, "dtype": recipe.dtype}
+        drops = {"dropout": recipe.dropout, "ngram_dropout": recipe.ngram_dropout}
+        kept = {"batch": recipe.batch, **drops, "dtype": recipe.dtype}
         return {"data": self.source.digest, "arithmetic": arithmetic, "compute": recipe.compute, **kept}
 
     @property
@@ -102,8 +103,14 @@ class LmObjective:
         self._params = params
         self._batches = self._open()
         portable = recipe.arithmetic == "portable"
-        dropout = recipe.dropout if portable else 0.0
-        self._program = record(recipe.arch, params, windows=recipe.rows, dropout=dropout, gradients=portable)
+        self._program = record(
+            recipe.arch,
+            params,
+            windows=recipe.rows,
+            dropout=recipe.dropout if portable else 0.0,
+            ngram_dropout=recipe.ngram_dropout if portable else 0.0,
+            gradients=portable,
+        )
         if not portable:
             from samebits.lm.training.torch_gradient import TorchGradient
 
@@ -132,7 +139,8 @@ class LmObjective:
         if self._torch is not None:
             return self._torch.shard(windows, rng, grads)
         self._take_over(step)
-        key = int(rng.bit_generator.random_raw()) | 1 if self.recipe.dropout else 0
+        drops = self.recipe.dropout or self.recipe.ngram_dropout
+        key = int(rng.bit_generator.random_raw()) | 1 if drops else 0
         return self._program.gradient(*_pair(windows), grads, key=key)
 
     def _take_over(self, step: int) -> None:

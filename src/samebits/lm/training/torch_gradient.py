@@ -28,7 +28,7 @@ from samebits.lockstep.problem.objective import Floats
 __all__ = ["Loss", "TorchGradient", "autograd_loss", "try_to_compile"]
 
 Loss = Callable[..., torch.Tensor]
-Masks = tuple[torch.Tensor, ...]
+Masks = tuple[torch.Tensor | None, ...]
 
 
 class TorchGradient:
@@ -78,13 +78,16 @@ class TorchGradient:
 
     def _masks(self, rng: np.random.Generator) -> Masks:
         """Return what dropout multiplies by; drawn by the shard's own generator, so compiled code draws nothing."""
-        arch, keep = self.recipe.arch, 1 - self.recipe.dropout
-        if keep == 1:
+        recipe, arch = self.recipe, self.recipe.arch
+        if not recipe.dropout and not recipe.ngram_dropout:
             return ()
         generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
-        shape = (1 + 2 * arch.layers, self.recipe.rows, arch.block, arch.dim)
-        drawn = torch.empty(shape).bernoulli_(keep, generator=generator).mul_(1 / keep)
-        return tuple(drawn)
+        shape = (recipe.rows, arch.block, arch.dim)
+        rates = [recipe.ngram_dropout] + [recipe.dropout] * (1 + 2 * arch.layers)
+        return tuple(
+            torch.empty(shape).bernoulli_(1 - rate, generator=generator).div_(1 - rate) if rate else None
+            for rate in rates
+        )
 
     def _autograd(
         self, function: Loss, x: torch.Tensor, y: torch.Tensor, masks: Masks
@@ -100,7 +103,10 @@ def autograd_loss(arch: Architecture, dtype: str) -> Loss:
     choices = asdict(arch)
 
     def loss(
-        params: Mapping[str, torch.Tensor], x: torch.Tensor, y: torch.Tensor, masks: Sequence[torch.Tensor]
+        params: Mapping[str, torch.Tensor],
+        x: torch.Tensor,
+        y: torch.Tensor,
+        masks: Sequence[torch.Tensor | None],
     ) -> torch.Tensor:
         context: AbstractContextManager[Any] = nullcontext()
         if dtype == "bfloat16":
