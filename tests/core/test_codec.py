@@ -57,6 +57,14 @@ def test_arrays_keep_type_and_shape_and_come_back_read_only(dtype: str) -> None:
     assert not back.flags.writeable
 
 
+def test_arrays_lie_where_their_type_may_lie_whatever_comes_before_them() -> None:
+    for length in range(16):
+        _, back = decode(encode([b"x" * length, np.arange(5, dtype=np.int64)]))
+        assert back.flags.aligned
+        assert not back.flags.writeable
+        assert back.tolist() == [0, 1, 2, 3, 4]
+
+
 def test_an_array_and_its_transposed_copy_have_one_encoding() -> None:
     array = np.arange(6).reshape(2, 3)
     assert encode(np.asfortranarray(array)) == encode(array)

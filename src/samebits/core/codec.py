@@ -57,7 +57,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """Return the value that ``encode`` was given; arrays are read-only views of ``data``.
+    """Return the value that ``encode`` was given; arrays are read-only, and views of ``data`` where they lie at a place that suits their type.
 
     Raises:
         ValueError: if the bytes are not one whole encoding.
@@ -181,4 +181,10 @@ class _Reader:
         num_items = 1
         for n in shape:
             num_items *= n
-        return np.frombuffer(self.take(num_items * dtype.itemsize), dtype=dtype).reshape(shape)
+        found = np.frombuffer(self.take(num_items * dtype.itemsize), dtype=dtype)
+        if (
+            not found.flags.aligned
+        ):  # kernels take what they are given, and C promises nothing for numbers at odd places
+            found = found.copy()
+            found.flags.writeable = False
+        return found.reshape(shape)
