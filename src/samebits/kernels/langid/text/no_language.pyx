@@ -6,6 +6,7 @@ these count only beside such signs. Only ASCII is looked at: other scripts write
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 from samebits.kernels.langid.text.unicode cimport SPACE, Points, flags_of
 
@@ -17,15 +18,35 @@ cdef enum:
     PER_ASSIGNMENT = 18  # = or += between spaces
     PER_BRACKET = 14  # one that was never opened
     PER_STRING = 5  # from the second on: quote and comma, colon or bracket
-    PER_IMPORT = 100  # import a, from a import b
+    PER_IMPORT = 100  # import a, from a import b, return a, b
+    PER_LITERAL = 60  # a call or a setting with a string, where a text begins
     LEAST_VISIBLE = 5
     STRONG = 1
     WEAK = 2
+
+cdef struct Line:  # a text, as far as it was read; letters are counted
+    int64_t tokens
+    int64_t visible  # characters
+    int64_t odd  # speak for noise
+    int64_t plain  # and against it
+    int64_t weak  # of keywords that are words too, and of names: they go with the others
+    int64_t names
+    int64_t keys
+    int64_t signs
+    int64_t strings  # that end before a sign
+    int64_t unclosed  # brackets
+    int64_t commas  # tokens that end with one
+    uint64_t first  # the first token, if it is a short word
+    bint opens  # begins with a quote or a bracket
+    bint is_string  # begins with a token in quotes
+    bint is_call  # begins with a name and an open bracket
+    bint is_given  # the second token is what code returns or raises
 
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
 cdef bint joints[128]
 cdef uint64_t FROM = 0x66726F6D, IMPORT = 0x696D706F7274, RETURN = 0x72657475726E
+cdef uint64_t RAISE = 0x7261697365, YIELD = 0x7969656C64
 cdef int signs[128]  # how much a sign speaks for code, in letters
 
 
@@ -49,7 +70,7 @@ cdef int fill_tables() except -1:
         (STRONG, b"typedef struct unsigned extern elif printf sizeof nullptr enum endif ifdef ifndef define include"),
         (WEAK, b"return if for while else from class try new case with public private static break continue raise "
                b"throw import def var let const int char void function async await except float double long bool auto "
-               b"switch default in is not and or self this null none true false select where as do end then echo yield assert"),
+               b"switch default pass in is not and or self this null none true false select where as do end then echo yield assert"),
     ):
         for word in words.split():
             packed = 0
@@ -76,6 +97,14 @@ cdef inline bint is_alnum(uint32_t c) noexcept nogil:
     return 48 <= c < 58 or 65 <= c < 91 or 97 <= c < 123
 
 
+cdef inline bint is_quote(uint32_t c) noexcept nogil:
+    return c == 34 or c == 39
+
+
+cdef inline bint closes(uint32_t c) noexcept nogil:
+    return is_quote(c) or c == 41 or c == 93
+
+
 cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
     """Whether a token is one that prose has not: joined by signs, camel case, letters and digits mixed."""
     cdef int64_t i, digits = 0, letters = 0, turns = 0, others = 0
@@ -96,6 +125,8 @@ cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
         elif joints[c[i]] and i + 1 < n and is_alnum(c[i + 1]) and (c[i] == 95 or (i > 0 and is_alnum(c[i - 1]))):
             return True
         elif c[i] == 40 and i > 0 and is_alnum(c[i - 1]) and (i + 1 == n or c[i + 1] < 48):
+            return True
+        elif c[i] == 44 and 0 < i < n - 1 and closes(c[i - 1]) and c[i + 1] < 48:  # 'a','b'
             return True
     return turns > 1 or (digits > 1 and letters > 1 and n > 5)
 
@@ -133,86 +164,135 @@ cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
 
 
 cdef bint is_constant(const uint32_t* c, int64_t n) noexcept nogil:
-    """Whether a token is a number or a keyword, also with a capital: what code returns and no prose does."""
+    """Whether a token is a number, a letter or a keyword, also with a capital: what code returns and no prose does."""
     cdef int64_t i
     cdef uint64_t packed = 0
     for i in range(n):
-        if 48 <= c[i] < 58:
+        if 48 <= c[i] < 58 or (c[i] == 46 and i + 1 < n):
             continue
         if i > 7 or not 97 <= c[i] | 32 < 123:
             return False
         packed = packed << 8 | (c[i] | 32)
-    return packed == 0 or strength_of(packed) > 0
+    return packed == 0 or n == 1 or strength_of(packed) > 0
 
 
-cdef inline bint is_quote(uint32_t c) noexcept nogil:
-    return c == 34 or c == 39
+cdef bint has_literal(const uint32_t* c, int64_t n) noexcept nogil:
+    """Whether a string begins inside a token, behind a name and ``(``, ``=`` or both; or at its start, behind a prefix (``f"``)."""
+    cdef int64_t i
+    for i in range(2, n):
+        if is_quote(c[i]) and (c[i - 1] == 40 or c[i - 1] == 61) and (is_alnum(c[i - 2]) or c[i - 2] == 95 or c[i - 2] == 61):
+            return True
+    return n > 2 and c[1] == 34 and (c[0] == 102 or c[0] == 98 or c[0] == 114)  # f, b, r
 
 
-cdef int ending_of(const uint32_t* raw, int64_t num, int64_t unclosed, bint starts) noexcept nogil:
+cdef int ending_of(const Line* line, const uint32_t* raw, int64_t num) noexcept nogil:
     """How much the end of a text speaks for code: ``;``, an open bracket, one closed too often, a closed string before a sign."""
     cdef uint32_t last = raw[num - 1], before = raw[num - 2] if num > 1 else 32
-    if last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and starts):
+    if last == 58 and before == 41 and line.unclosed < 0 and num > 2 and (is_alnum(raw[num - 3]) or is_quote(raw[num - 3])):
+        return PER_BRACKET + PER_END  # ):
+    if last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and strength_of(line.first)):
         return PER_END
-    if last == 41 and unclosed < 0 and before != 58 and before != 59 and before != 45:  # no smiley
+    if last == 41 and line.unclosed < 0 and before != 58 and before != 59 and before != 45:  # no smiley
         return PER_BRACKET
-    return PER_END * (is_quote(before) and (last == 44 or last == 41 or last == 93))
+    if last == 44 and (is_quote(before) or line.unclosed > 0):
+        return PER_END
+    return PER_END * (is_quote(before) and (last == 41 or last == 93))
+
+
+cdef bint is_listing(const Line* line) noexcept nogil:
+    """``import a, b``, ``return a, b``, ``f(a, b)``: one word or name, then nothing but a list."""
+    if line.first == IMPORT or line.first == RETURN or line.first == YIELD:
+        return line.tokens == line.commas + 2 and (line.commas > 0 or line.first == IMPORT)
+    return line.is_call and line.commas > 0 and line.tokens == line.commas + 1
+
+
+cdef void read_first(Line* line, const uint32_t* c, int64_t n, int64_t letters) noexcept nogil:
+    """Look at the first token of a text."""
+    cdef int64_t i
+    line.opens = is_quote(c[0]) or c[0] == 40 or c[0] == 91
+    line.is_string = is_quote(c[0]) and n > 3 and is_quote(c[n - 2])
+    line.odd += letters * (line.is_string and c[n - 1] == 58)  # a key
+    line.odd += PER_ASSIGNMENT * (n > 3 and c[0] == 48 and c[1] == 120 and c[n - 1] == 58)  # 0x1f:
+    for i in range(1, n - 1):
+        line.is_call = line.is_call or (c[i] == 40 and is_alnum(c[i - 1]) and line.unclosed == 1)
+
+
+cdef void read_token(Line* line, const uint32_t* c, int64_t n, int64_t letters) noexcept nogil:
+    """Add the letters of a token to those they belong to."""
+    cdef uint64_t packed = packed_of(c, n) if letters <= 8 else 0
+    cdef int strength = strength_of(packed)
+    if line.tokens == 0:
+        line.first = packed if c[n - 1] != 44 else 0
+        read_first(line, c, n, letters)
+    line.keys += PER_KEYWORD * ((strength > 0) + (strength == STRONG or (strength > 0 and line.tokens == 0)))
+    if line.tokens < 2 and has_literal(c, n):
+        line.odd += PER_LITERAL
+    if line.tokens == 1:
+        line.odd += PER_LITERAL * (line.first == RETURN and (is_quote(c[0]) or (n > 1 and c[0] == 40 and is_quote(c[1]))))
+        line.is_given = (line.first == RAISE and is_name(c, n)) or (line.first == RETURN and is_constant(c, n))
+    line.odd += PER_IMPORT * (line.first == FROM and line.tokens == 2 and packed == IMPORT)
+    line.commas += c[n - 1] == 44 and n > 1
+    line.tokens += 1
+    line.visible += n
+    if strength == WEAK:
+        line.weak += letters
+    elif strength == STRONG or is_odd(c, n):
+        line.odd += letters
+    elif is_name(c, n):
+        line.names += letters
+    else:
+        line.plain += letters
+
+
+cdef bint is_code(const Line* line, const uint32_t* raw, int64_t end) noexcept nogil:
+    """Whether letters and signs that speak for noise are as many as other letters, in what was read so far."""
+    cdef int64_t odd = line.odd, plain = line.plain
+    odd += PER_IMPORT * ((line.is_given and line.tokens == 2) or is_listing(line))
+    odd += PER_STRING * line.opens * max(line.strings - 1, 0)
+    odd += PER_IMPORT * (line.is_string and line.tokens == 1 and raw[end - 1] == 44)  # a string before a comma
+    odd += line.signs - PER_SIGN * (line.signs > PER_SIGN)  # one sign says little
+    odd += ending_of(line, raw, end)
+    if odd > 0:
+        odd += line.weak + line.keys
+    else:
+        plain += line.weak
+    if odd >= PER_END:
+        odd += line.names
+    else:
+        plain += line.names
+    return line.visible >= LEAST_VISIBLE and odd > 0 and odd >= plain
+
+
+cdef bint ends_code(const Line* line, const uint32_t* raw, int64_t end, int64_t start, int64_t n) noexcept nogil:
+    """Whether a token at ``start`` begins a comment, behind code that ends at ``end``."""
+    cdef const uint32_t* c = raw + start
+    if not ((n == 1 and c[0] == 35) or (n == 2 and c[0] == 47 and c[1] == 47)):  # # or //
+        return False
+    return is_code(line, raw, end) or (start > end + 1 and strength_of(line.first) > 0)
 
 
 cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept nogil:
-    """Addresses, paths, code, hashes, base64: letters and signs that speak for noise are as many as other letters."""
-    cdef int64_t i = 0, start, end = 0, letters, visible = 0, odd = 0, plain = 0, sign_letters = 0, weak = 0, keys = 0
-    cdef int64_t names = 0, strings = 0, unclosed = 0, assigned, tokens = 0
-    cdef int strength
-    cdef uint64_t packed
-    cdef bint starts = False, is_from = False, is_import = False, is_return = False, is_given = False
-    cdef bint opens = False, is_string = False
+    """Addresses, paths, code, hashes, base64; a comment behind code is not looked at."""
+    cdef int64_t i = 0, start, end = 0, letters, assigned, sign_letters
+    cdef Line line
+    memset(&line, 0, sizeof(Line))
     while i < num:
-        start, letters, assigned = i, 0, 0
+        start, letters, assigned, sign_letters = i, 0, 0, 0
         while i < num and not flags_of(t, raw[i]) & SPACE:
             letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
             sign_letters += signs[raw[i]] if raw[i] < 128 else 0
-            unclosed += (raw[i] == 40) - (raw[i] == 41)
+            line.unclosed += (raw[i] == 40) - (raw[i] == 41)
             assigned += raw[i] == 61
-            strings += i > start and is_quote(raw[i - 1]) and (raw[i] == 44 or raw[i] == 58 or raw[i] == 41 or raw[i] == 93)
+            line.strings += i > start and is_quote(raw[i - 1]) and (
+                raw[i] == 44 or raw[i] == 58 or raw[i] == 41 or raw[i] == 93
+            )
             i += 1
         if i > start:
-            packed = packed_of(raw + start, i - start) if letters <= 8 else 0
-            strength = strength_of(packed)
-            keys += PER_KEYWORD * ((strength > 0) + (strength == STRONG or (strength > 0 and visible == 0)))
-            starts = starts or (visible == 0 and strength > 0)
-            is_from = is_from or (tokens == 0 and packed == FROM)
-            odd += PER_IMPORT * (is_from and tokens == 2 and packed == IMPORT)
-            is_import = is_import or (tokens == 0 and packed == IMPORT)
-            is_return = is_return or (tokens == 0 and packed == RETURN)
-            is_given = is_return and tokens == 1 and is_constant(raw + start, i - start)
-            if tokens == 0:
-                opens = is_quote(raw[start]) or raw[start] == 40 or raw[start] == 91
-                is_string = is_quote(raw[start]) and i - start > 3 and is_quote(raw[i - 2])
-                odd += letters * (is_string and raw[i - 1] == 58)  # a key
-            visible += i - start
-            tokens += 1
+            if line.tokens and ends_code(&line, raw, end, start, i - start):
+                return True
+            line.signs += sign_letters
+            read_token(&line, raw + start, i - start, letters)
+            line.odd += PER_ASSIGNMENT * (assigned > 0 and letters == 0)
             end = i
-            odd += PER_ASSIGNMENT * (assigned > 0 and letters == 0)
-            if strength == WEAK:
-                weak += letters
-            elif strength == STRONG or is_odd(raw + start, i - start):
-                odd += letters
-            elif is_name(raw + start, i - start):
-                names += letters
-            else:
-                plain += letters
         i += 1
-    odd += PER_IMPORT * ((is_import or is_given) and tokens == 2) + PER_STRING * opens * max(strings - 1, 0)
-    odd += PER_IMPORT * (is_string and tokens == 1 and raw[end - 1] == 44)  # a string before a comma
-    odd += sign_letters - PER_SIGN * (sign_letters > PER_SIGN)  # one sign says little
-    odd += ending_of(raw, end, unclosed, starts) if end > 0 else 0
-    if odd > 0:
-        odd += weak + keys
-    else:
-        plain += weak
-    if odd >= PER_END:
-        odd += names
-    else:
-        plain += names
-    return visible >= LEAST_VISIBLE and odd > 0 and odd >= plain
+    return line.tokens > 0 and is_code(&line, raw, end)
