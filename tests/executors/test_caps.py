@@ -98,3 +98,25 @@ print(round_of_work())
     ]
     assert faults[0] <= faults[1]
     assert faults[0] < 100
+
+
+def test_freed_memory_can_be_given_back() -> None:
+    """After a stage with many small arrays the process is as small as before."""
+    code = """
+import numpy as np
+from samebits.machine.caps import give_back_freed_memory, keep_freed_memory
+from samebits.machine.memory import memory_of_all
+keep_freed_memory()
+before = memory_of_all()
+held = [np.ones(1 << 20, np.uint8) for _ in range(100)]
+last = held.pop()  # keeps malloc from giving the rest back by itself
+held.clear()
+kept = memory_of_all() - before
+give_back_freed_memory()
+print(kept, memory_of_all() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    kept, left = map(int, run.stdout.split())
+    assert left < 20 << 20
+    if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
+        assert kept > 80 << 20

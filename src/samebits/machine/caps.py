@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from samebits.machine.thread_caps import THREAD_CAPS
 
-__all__ = ["THREAD_CAPS", "cap_threads", "keep_freed_memory", "one_math_thread"]
+__all__ = ["THREAD_CAPS", "cap_threads", "give_back_freed_memory", "keep_freed_memory", "one_math_thread"]
 
 # Numbers of glibc's mallopt: M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD (32 MiB is the most it takes).
 _KEEP = ((-1, 256 << 20), (-2, 64 << 20), (-3, 32 << 20))
@@ -44,6 +44,18 @@ def keep_freed_memory() -> None:
         return
     for option, value in _KEEP:
         mallopt(option, value)
+
+
+def give_back_freed_memory() -> None:
+    """Give the system the pages that malloc keeps for later, of all threads.
+
+    For the moment before a stage that needs much memory of another kind than the one before it: what the threads of a stage
+    have freed stays with them otherwise. Nothing happens where malloc is not glibc's.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import Ledger
 from samebits.langid.training.report import make_report
 from samebits.langid.training.tasks import TokenRows, WordCounts, count_words
+from samebits.machine.caps import give_back_freed_memory
 
 __all__ = [
     "REPORT_ROWS",
@@ -160,7 +161,9 @@ def derive(
     Raises:
         InputError: if no n-gram occurs twice.
     """
+    give_back_freed_memory()  # of the rows
     counted = count(engine, words)
+    give_back_freed_memory()  # of the tables that n-grams were counted in
     if not len(counted.keys):
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
     threads = engine.tasks_in_memory
