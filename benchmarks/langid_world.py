@@ -5,9 +5,10 @@ rights (``udhr``), and our model is one trained without these sources: nothing w
 ``<lang>.txt`` in that folder, or in folders inside it, one set each, and our model is the package's. Accuracy is the mean over
 languages, a language a tool does not know counts as wrong. Ratio keys: for each set (``sentences``, ``pairs``, ``words``)
 ours over the best peer's accuracy, ``texts_per_second`` of all sets together over the fastest peer's, ``memory`` (MB), ``size``
-(MB). Details hold noise, spans of mixed lines and how far probabilities can be trusted (``langid_world_quality``). ``--quick``
-trains on a twentieth and asks the most accurate and the fastest peer for a tenth of the texts. Most of
-a full run is training (100 CPU seconds) and lingua.
+(MB). Details hold noise, spans of mixed lines and how far probabilities can be trusted (``langid_world_quality``). The model without
+the held-out sources is kept in ``.bench`` until the package's model is another. ``--quick`` trains on a twentieth and asks the most
+accurate and the fastest peer for a tenth of the texts. ``--workers N`` is for training (2). Most of a full run is training (90 CPU
+seconds) and lingua.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from typing import Any
 import msgspec
 import zstandard
 
-from benchmarks.common import REPO, arguments, finish, peer_python, shared_data, show_table
+from benchmarks.common import BENCH, REPO, arguments, finish, peer_python, shared_data, show_table
 from benchmarks.langid_world_quality import noise, reliability, spans
 from samebits import RunOptions, langid
 from samebits.core.seeds import rng_for
+from samebits.data.artifact import open_artifact
 from samebits.langid import LangidModel
 from samebits.langid.model.default import default_folder
 from samebits.langid.model.language_names import three_letters
@@ -74,8 +76,8 @@ def world_rows() -> Iterator[dict[str, str]]:
         yield from msgspec.json.Decoder().decode_lines(file.read())
 
 
-def held_out_sets(folder: Path, *, quick: bool) -> tuple[Sets, Path]:
-    """Cut texts from the held-out sources; train on the others."""
+def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Path]:
+    """Cut texts from the held-out sources; train on the others, unless that was done before."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     others: Counter[str] = Counter()
     rows = folder / "rows.jsonl"
@@ -88,14 +90,17 @@ def held_out_sets(folder: Path, *, quick: bool) -> tuple[Sets, Path]:
                 others[row["lang"]] += len(row["text"].encode())
                 file.write(encode(row) + b"\n")
     least = LEAST_TEXT // (20 if quick else 1)
-    langid.train(
-        rows,
-        output=folder / "model",
-        options=RunOptions(),
-        mode="compact",
-        ledger="none",
-        source_column="source",
-    )
+    shipped = open_artifact(default_folder()).digest
+    model = folder / "model" if quick else BENCH / f"langid-world-model-{shipped[:16]}"
+    if not model.exists():
+        langid.train(
+            rows,
+            output=model,
+            options=RunOptions(workers=workers),
+            mode="compact",
+            ledger="none",
+            source_column="source",
+        )
     sets: Sets = {
         f"{prefix}{kind}": [] for prefix in HELD_OUT.values() for kind in ("sentences", "pairs", "words")
     }
@@ -106,7 +111,7 @@ def held_out_sets(folder: Path, *, quick: bool) -> tuple[Sets, Path]:
             for kind, found in _cut(texts[source, name]).items():
                 order = rng_for(0, "langid-world", name, kind).permutation(len(found))
                 sets[prefix + kind] += [(name, found[i]) for i in order[:PER_LANGUAGE].tolist()]
-    return sets, folder / "model"
+    return sets, model
 
 
 def _cut(texts: list[str]) -> dict[str, list[str]]:
@@ -163,13 +168,13 @@ def judge(rows: list[tuple[str, str]], found: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, show, record."""
-    options = arguments(__doc__ or "", sets="", peers=",".join(PEERS))
+    options = arguments(__doc__ or "", sets="", peers=",".join(PEERS), workers=2)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         if options.sets:
             sets, model = given_sets(Path(options.sets)), default_folder()
         else:
-            sets, model = held_out_sets(folder, quick=options.quick)
+            sets, model = held_out_sets(folder, quick=options.quick, workers=options.workers)
         if options.quick:
             sets = {name: rows[::10] for name, rows in sets.items()}
         labels = ",".join(sorted({label for rows in sets.values() for label, _ in rows}))

@@ -11,8 +11,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, ilog2, keys_of
-from samebits.kernels.langid.score cimport VALUE_SHIFT, Scorer
+from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, ilog2
+from samebits.kernels.langid.score cimport GROUP_BITS, VALUE_SHIFT, Scorer
 
 cdef enum:
     MEMO_BYTES = 1 << 25
@@ -71,7 +71,7 @@ cdef bint start_memo(Memo* m, Scorer scorer, int64_t num_words, int64_t longest)
 
 cdef int64_t remember(Memo* m, Scorer scorer, int64_t word, const uint8_t* p, int64_t n) noexcept nogil:
     """Return the word's place in the memo, -1 without memory."""
-    cdef int64_t i, f, num_keys, end
+    cdef int64_t i, num, end
     cdef int32_t* grown
     if m.place_of[word]:
         return m.place_of[word] - 1
@@ -80,23 +80,20 @@ cdef int64_t remember(Memo* m, Scorer scorer, int64_t word, const uint8_t* p, in
             m.place_of[m.held[i]] = 0
         m.num = 0
     memset(m.vectors + m.num * scorer.width, 0, scorer.width * sizeof(int32_t))
-    scorer.add_word(p, n, m.keys, m.vectors + m.num * scorer.width)
-    num_keys = keys_of(p, n, m.keys)
+    num = scorer.look_up(p, n, m.keys)
+    scorer.add_found(m.keys, num, m.vectors + m.num * scorer.width)
     end = m.starts[m.num]
-    while end + num_keys > m.room:
+    while end + num > m.room:
         grown = <int32_t*>realloc(m.features, 2 * m.room * sizeof(int32_t))
         if grown == NULL:
             return -1
         m.features = grown
         m.room *= 2
-    for i in range(num_keys):
-        f = scorer.find(m.keys[i])
-        if f >= 0:
-            m.features[end] = <int32_t>f
-            end += 1
+    for i in range(num):
+        m.features[end + i] = <int32_t>(m.keys[i] >> GROUP_BITS)
     m.held[m.num] = word
     m.num += 1
-    m.starts[m.num] = end
+    m.starts[m.num] = end + num
     m.place_of[word] = <int32_t>m.num
     return m.num - 1
 

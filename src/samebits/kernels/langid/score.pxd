@@ -4,6 +4,7 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 cdef enum:
     VALUE_SHIFT = 4  # logs are in 1/1024 bit, values in 1/64 bit
+    GROUP_BITS = 3  # of a group's number
 
 cdef struct Slot:
     uint64_t key
@@ -24,6 +25,8 @@ cdef class Scorer:
     cdef void fill_slots(self) noexcept nogil
     cdef int fill_dense(self) except -1
     cdef int64_t find(self, uint64_t key) noexcept nogil
+    cdef int64_t look_up(self, const uint8_t* p, int64_t n, uint64_t* found) noexcept nogil
+    cdef int32_t add_found(self, const uint64_t* found, int64_t num, int32_t* acc) noexcept nogil
     cdef int32_t add_word(self, const uint8_t* p, int64_t n, uint64_t* keys, int32_t* acc) noexcept nogil
     cdef void flush(
         self,

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, keys_of, mix
+from samebits.kernels.langid.text.words cimport prefetch
 
 cdef enum:
     MEMO_BYTES = 1 << 25
@@ -99,18 +100,39 @@ cdef class Scorer:
             k = (k + 1) & self.mask
         return self.slots[k].feature - 1
 
-    cdef int32_t add_word(self, const uint8_t* p, int64_t n, uint64_t* keys, int32_t* acc) noexcept nogil:
-        # Add the word's vector to acc[:width]; returns its number of known n-grams.
-        cdef int64_t i, f, e, num_keys = keys_of(p, n, keys)
+    cdef int64_t look_up(self, const uint8_t* p, int64_t n, uint64_t* found) noexcept nogil:
+        # Put feature << 3 | group of the word's known features into found (room for its keys); returns how many.
+        # Each round asks for the memory that the next one needs: one look-up after another would wait for it every time.
+        cdef int64_t i, f, num = 0, num_keys = keys_of(p, n, found)
+        for i in range(num_keys):
+            prefetch(&self.slots[mix(found[i]) & self.mask])
+        for i in range(num_keys):
+            f = self.find(found[i])
+            if f >= 0:
+                prefetch(&self.dense_of[f])
+                prefetch(&self.stops[f])
+                found[num] = <uint64_t>f << GROUP_BITS | <uint64_t>group_of(found[i])
+                num += 1
+        for i in range(num):
+            f = <int64_t>(found[i] >> GROUP_BITS)
+            if self.dense_of[f] >= 0:
+                prefetch(self.dense + self.dense_of[f] * self.width)
+            else:
+                f = self.stops[f - 1] if f else 0
+                prefetch(&self.languages[f])
+                prefetch(&self.values[f])
+        return num
+
+    cdef int32_t add_found(self, const uint64_t* found, int64_t num, int32_t* acc) noexcept nogil:
+        # Add the values of such features to acc[:width]; returns the number of n-grams among them.
+        cdef int64_t i, f, e
         cdef int32_t known[NUM_GROUPS]
         cdef int g, l
         cdef const int16_t* row
         memset(known, 0, sizeof(known))
-        for i in range(num_keys):
-            f = self.find(keys[i])
-            if f < 0:
-                continue
-            known[group_of(keys[i])] += 1
+        for i in range(num):
+            f = <int64_t>(found[i] >> GROUP_BITS)
+            known[found[i] & ((1 << GROUP_BITS) - 1)] += 1
             if self.dense_of[f] >= 0:
                 row = self.dense + self.dense_of[f] * self.width
                 for l in range(self.width):
@@ -123,6 +145,10 @@ cdef class Scorer:
                 for l in range(self.num_languages):
                     acc[l] -= known[g] * self.floors[g, l]
         return known[0] + known[1] + known[2] + known[3]
+
+    cdef int32_t add_word(self, const uint8_t* p, int64_t n, uint64_t* keys, int32_t* acc) noexcept nogil:
+        # Add the word's vector to acc[:width]; returns its number of known n-grams.
+        return self.add_found(keys, self.look_up(p, n, keys), acc)
 
     def score(
         self,
@@ -239,18 +265,17 @@ cdef class Scorer:
         int64_t[::1] sums,
     ) noexcept nogil:
         # Hand the held words' gradients on to their features' entries, and forget the words.
-        cdef int64_t i, k, f, e, w, start, num_keys
+        cdef int64_t i, k, f, e, w, start, num
         cdef int64_t* row
         for i in range(num_held):
             w = held[i]
             row = totals + i * self.num_languages
             start = word_stops[w - 1] if w else 0
-            num_keys = keys_of(&words[start], word_stops[w] - start, keys)
-            for k in range(num_keys):
-                f = self.find(keys[k])
-                if f >= 0:
-                    for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
-                        sums[e] += row[self.languages[e]]
+            num = self.look_up(&words[start], word_stops[w] - start, keys)
+            for k in range(num):
+                f = <int64_t>(keys[k] >> GROUP_BITS)
+                for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
+                    sums[e] += row[self.languages[e]]
             slot_of[w] = 0
         memset(totals, 0, num_held * self.num_languages * sizeof(int64_t))
 

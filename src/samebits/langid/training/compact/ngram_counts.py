@@ -16,6 +16,7 @@ from samebits.core.plan import Shard, cut
 from samebits.core.ports.store import NoStore
 from samebits.kernels.langid.ngrams import FeatureIndex, count_ngrams, link_ngrams
 from samebits.langid.training.tasks import WordCounts
+from samebits.machine.caps import give_back_freed_memory
 
 __all__ = ["NgramCounts", "NgramVocabulary", "Selected", "count", "in_ranges", "link", "select"]
 
@@ -119,8 +120,11 @@ def count(engine: Engine, words: NgramVocabulary) -> NgramCounts:
             "n-grams", CountKeys(), cut([PARTS], 1), state=(words, damped), unit="parts"
         )
     ]
+    give_back_freed_memory()  # of the tables that tasks counted in
     keys, where, sizes, languages, counts = _joined(parts)
     stops = np.cumsum(sizes, dtype=np.int64)
+    del sizes
+    give_back_freed_memory()  # of the parts
     return link(words, keys, where, stops, languages, counts, threads=engine.tasks_in_memory)
 
 

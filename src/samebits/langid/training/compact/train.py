@@ -163,7 +163,6 @@ def derive(
     """
     give_back_freed_memory()  # of the rows
     counted = count(engine, words)
-    give_back_freed_memory()  # of the tables that n-grams were counted in
     if not len(counted.keys):
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
     threads = engine.tasks_in_memory
@@ -173,6 +172,7 @@ def derive(
     keep = choose(counted, gains, num_bytes=room - of_near)
     selected = select(counted, keep)
     del counted, gains, keep  # the largest tables there are
+    give_back_freed_memory()
     counted = link(words, *selected, threads=threads)
     smoothed = smooth(words, counted, threads=threads)
     entries = _entries(counted, smoothed)
