@@ -71,6 +71,9 @@ def test_macrolanguages_stand_for_their_languages(
         "stream.read(12) # Skip the rest of the header",
         "pass  # must ignore broken pipe errors",
         "('fetch',('mailbox',)),",
+        "cursor: pointer;",
+        ".search-results article {",
+        "chown $uid:$gid $file",
         "static int count_words(const char* text);",
         "asdfasdf",
         "qwerqwer",
@@ -105,6 +108,8 @@ def test_code_and_mash_have_no_language(world: langid.LangidModel, text: str) ->
         "pass the salt, please # thanks",
         "Berlin(the capital of Germany)",
         "Ingredients (for four people):",
+        "note: the price rose; nobody bought it",
+        "It costs US$ 5 or A$ 7",
     ],
 )
 def test_prose_with_signs_has_a_language(world: langid.LangidModel, text: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, ilog2
 from samebits.kernels.langid.score cimport GROUP_BITS, VALUE_SHIFT, Scorer
+from samebits.kernels.langid.text.words cimport prefetch
 
 cdef enum:
     MEMO_BYTES = 1 << 25
@@ -190,6 +191,8 @@ cdef bint add_row(
         if place < 0:
             return False
         vector = m.vectors + place * scorer.width
+        for i in range(m.starts[place], m.starts[place + 1]):  # asked for before they are needed
+            prefetch(held.of + m.features[i])
         for l in range(scorer.width):
             acc[l] += vector[l]
         for i in range(m.starts[place], m.starts[place + 1]):
@@ -200,6 +203,18 @@ cdef bint add_row(
                     held.num += 1
                 held.of[f].times += 1
     return True
+
+
+cdef int best_of(const int32_t* acc, int num) noexcept nogil:
+    # The lowest number of the best score; the search for the score alone is done by SIMD.
+    cdef int32_t most = acc[0]
+    cdef int l
+    for l in range(1, num):
+        most = max(most, acc[l])
+    for l in range(num):
+        if acc[l] == most:
+            return l
+    return 0
 
 
 def leave_one_out(
@@ -249,10 +264,7 @@ def leave_one_out(
                 if not ok:
                     break
                 take_out(scorer, &held, constants, table, label, acc)
-                top_view[r] = 0
-                for l in range(1, scorer.num_languages):
-                    if acc[l] > acc[top_view[r]]:
-                        top_view[r] = l
+                top_view[r] = best_of(acc, scorer.num_languages)
                 lead_view[r] = acc[top_view[r]] - acc[label]
         if not ok:
             raise MemoryError

@@ -41,6 +41,8 @@ cdef struct Line:  # a text, as far as it was read; letters are counted
     bint is_string  # begins with a token in quotes
     bint is_call  # begins with a name and an open bracket
     bint is_given  # the second token is what code returns or raises
+    bint is_property  # begins with small letters and a colon
+    bint is_foreign  # has letters beyond ASCII
 
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
@@ -126,6 +128,8 @@ cdef bint is_odd(const uint32_t* c, int64_t n) noexcept nogil:
             return True
         elif c[i] == 40 and i > 0 and is_alnum(c[i - 1]) and (i + 1 == n or c[i + 1] < 48):
             return True
+        elif c[i] == 36 and i + 1 < n and (97 <= c[i + 1] < 123 or c[i + 1] == 40 or c[i + 1] == 123):  # $name
+            return True
         elif c[i] == 44 and 0 < i < n - 1 and closes(c[i - 1]) and c[i + 1] < 48:  # 'a','b'
             return True
     return turns > 1 or (digits > 1 and letters > 1 and n > 5)
@@ -190,6 +194,8 @@ cdef int ending_of(const Line* line, const uint32_t* raw, int64_t num) noexcept 
     cdef uint32_t last = raw[num - 1], before = raw[num - 2] if num > 1 else 32
     if last == 58 and before == 41 and line.unclosed < 0 and num > 2 and (is_alnum(raw[num - 3]) or is_quote(raw[num - 3])):
         return PER_BRACKET + PER_END  # ):
+    if (last == 123 and not line.is_foreign) or (last == 59 and line.is_property):
+        return PER_BRACKET + PER_END
     if last == 59 or last == 123 or last == 125 or last == 40 or (last == 58 and strength_of(line.first)):
         return PER_END
     if last == 41 and line.unclosed < 0 and before != 58 and before != 59 and before != 45:  # no smiley
@@ -213,6 +219,9 @@ cdef void read_first(Line* line, const uint32_t* c, int64_t n, int64_t letters) 
     line.is_string = is_quote(c[0]) and n > 3 and is_quote(c[n - 2])
     line.odd += letters * (line.is_string and c[n - 1] == 58)  # a key
     line.odd += PER_ASSIGNMENT * (n > 3 and c[0] == 48 and c[1] == 120 and c[n - 1] == 58)  # 0x1f:
+    line.is_property = n > 2 and c[n - 1] == 58
+    for i in range(n - 1):
+        line.is_property = line.is_property and (97 <= c[i] < 123 or c[i] == 45)
     for i in range(1, n - 1):
         line.is_call = line.is_call or (c[i] == 40 and is_alnum(c[i - 1]) and line.unclosed == 1)
 
@@ -280,6 +289,7 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
         start, letters, assigned, sign_letters = i, 0, 0, 0
         while i < num and not flags_of(t, raw[i]) & SPACE:
             letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
+            line.is_foreign = line.is_foreign or raw[i] >= 128
             sign_letters += signs[raw[i]] if raw[i] < 128 else 0
             line.unclosed += (raw[i] == 40) - (raw[i] == 41)
             assigned += raw[i] == 61
