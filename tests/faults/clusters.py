@@ -208,7 +208,7 @@ def _wait_for_ray(scene: Scene, address: str, nodes: int) -> None:
         time.sleep(0.2)
     command = [sys.executable, "-c", WAIT_FOR_NODES, address, str(nodes)]
     environment = {**scene.variables(), "TMPDIR": "/tmp"}
-    for _ in range(3):  # the head answers a little before it lets drivers in
+    for _ in range(6):  # the head answers a little before it lets drivers in
         with suppress(subprocess.TimeoutExpired):
             if not subprocess.run(
                 command, env=environment, check=False, capture_output=True, timeout=30

@@ -1,4 +1,4 @@
-"""Faults of ranks of torchrun: one killed or stopped, its worker killed, its cable pulled, or with another environment.
+"""Faults of ranks of torchrun: one killed or stopped, its worker killed, its cable pulled, or with other instructions.
 
 The jobs are those of ``training_cases``. A lost rank ends all others with a named error; then the same command goes on with
 another number of ranks, or without torchrun, and must end with the digest of one undisturbed worker. Ranks are started by
@@ -23,7 +23,7 @@ __all__ = [
     "network_of_a_rank_cut",
     "rank_killed",
     "rank_stopped",
-    "rank_with_another_environment",
+    "rank_with_other_instructions",
     "worker_of_a_rank_killed",
 ]
 
@@ -62,8 +62,12 @@ def _named(scene: Scene, ranks: Drivers, *names: str) -> Ending | None:
 
 
 def _again(scene: Scene, world: int) -> Ending:
-    """Give the command once more, to so many ranks; rank 0 alone has a digest to tell."""
-    ranks = _start(scene, world)
+    """Give the command once more, to so many ranks."""
+    return _together(scene, _start(scene, world))
+
+
+def _together(scene: Scene, ranks: Drivers) -> Ending:
+    """Return how ranks end that should all succeed; rank 0 alone has a digest to tell."""
     ending = scene.end(ranks[0])
     for rank in ranks[1:]:
         helped = scene.end(rank)
@@ -118,9 +122,6 @@ def network_of_a_rank_cut(scene: Scene) -> Ending:
     return wrong or _again(scene, 2)
 
 
-def rank_with_another_environment(scene: Scene) -> Ending:
-    """Refused by all before the first step: its products of matrices may have other bits."""
-    ranks = _start(scene, 2, odd={"MKL_CBWR": "COMPATIBLE"})
-    endings = [scene.end(process) for process in ranks]
-    refused = all(ending.detail.startswith("EnvironmentMismatch") for ending in endings)
-    return endings[0] if refused else Ending("lost", "; ".join(ending.detail for ending in endings))
+def rank_with_other_instructions(scene: Scene) -> Ending:
+    """A CPU of another kind among the ranks, without vectors: nothing changes."""
+    return _together(scene, _start(scene, 2, odd={"SAMEBITS_ISA": "scalar"}))

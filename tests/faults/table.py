@@ -146,7 +146,7 @@ TORCHRUN = tuple(
         Case(ranks.worker_of_a_rank_killed, executor="torchrun", job=job),
         Case(ranks.rank_stopped, executor="torchrun", job=job),
         Case(ranks.network_of_a_rank_cut, executor="torchrun", job=job, hosts=True),
-        Case(ranks.rank_with_another_environment, executor="torchrun", job=job, wanted="named"),
+        Case(ranks.rank_with_other_instructions, executor="torchrun", job=job),
     )
 )
 

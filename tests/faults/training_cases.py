@@ -32,7 +32,7 @@ __all__ = [
 
 MOST_KILLS = 8
 LONGER: dict[str, dict[str, Any]] = {  # a few seconds of steps, a checkpoint every few
-    "graph_train": {"steps": 80, "save_every": 5},
+    "graph_train": {"steps": 80, "save_every": 5, "shards": 4},
     "lm": {"steps": 120, "validate_every": 60, "save_every": 5},
 }
 

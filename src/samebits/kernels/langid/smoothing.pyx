@@ -44,7 +44,7 @@ cdef void leave(
                 taken[contexts[e]] += counts[e]
                 left[contexts[e]] += 1
     for e in range(counts.shape[0]):
-        x = 1 << ONE
+        x = <int64_t>1 << ONE
         if left[e]:
             x = ((4 * (<int64_t>counts[e] - taken[e]) + 3 * <int64_t>left[e]) << ONE) // (4 * <int64_t>counts[e])
             x = min(max(x, 1), (<int64_t>1 << ONE) - 1)
