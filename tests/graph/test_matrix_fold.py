@@ -16,7 +16,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.data import sealing
 from samebits.data.artifact import open_artifact
-from samebits.data.folding import output_file, piece_files, shape, tree
+from samebits.data.folding import kept_parts, output_file, piece_files, shape, tree
 from samebits.errors import Interrupted
 from samebits.executors.serial import SerialExecutor
 from samebits.graph.config import GraphConfig
@@ -96,7 +96,7 @@ def test_a_band_with_a_flipped_bit_is_made_again(name: str, file: Path, tmp_path
         def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
             if isinstance(task, output_file.WriteBlock) and not self.done:
                 self.done = True
-                stage = tree._file_name("pairs reduce", 2)
+                stage = kept_parts._file_name("pairs reduce", 2)
                 path = tmp_path / "out.journal" / "kept" / stage
                 data = bytearray(path.read_bytes())
                 data[7] ^= 4

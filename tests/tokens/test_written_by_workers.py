@@ -18,7 +18,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.data import sealing
 from samebits.data.artifact import open_artifact
-from samebits.data.folding import growing_file, output_file, piece_files, shape, tree
+from samebits.data.folding import growing_file, kept_parts, output_file, piece_files, shape, tree
 from samebits.errors import Interrupted
 from samebits.executors.serial import SerialExecutor
 from samebits.testing import ShuffledExecutor
@@ -126,7 +126,7 @@ def test_a_kept_file_that_is_lost_or_damaged_is_made_again_and_nothing_else(
     events: list[Event] = []
 
     def meddle() -> None:
-        path = _kept(tmp_path / "out.journal" / "kept")[tree._file_name(stage, 0).partition("-")[0]]
+        path = _kept(tmp_path / "out.journal" / "kept")[kept_parts._file_name(stage, 0).partition("-")[0]]
         data = bytearray(path.read_bytes())
         data[-1] ^= 1
         path.write_bytes(data) if harm == "flip" else path.unlink()
