@@ -235,17 +235,26 @@ cdef class PairMemory:
     cdef int64_t encode_row(
         self, const uint8_t* text, int64_t i, int64_t stop, int64_t room, const uint8_t* classes, uint32_t* out
     ) noexcept nogil:
-        """Write the ids of a text; returns how many, -1 when memory is short."""
-        cdef Key keys[WINDOW]
-        cdef int64_t k, n, num, total = 0
+        """Write the ids of a text; returns how many, -1 when memory is short.
+
+        A window is cut before the one at hand is written, so that its entries have time to come from memory.
+        """
+        cdef Key keys[2][WINDOW]
+        cdef int64_t n[2]
+        cdef int64_t k, num, total = 0, ahead = i
+        cdef int now = 0
         cdef Table* table = seen_table(&self.table)
+        if i < stop:
+            n[0] = fill_keys(table, self.digits, text, &ahead, stop, room, classes, keys[0])
         while i < stop:
-            n = fill_keys(table, self.digits, text, i, stop, room, classes, keys)
-            for k in range(n):
-                num = self.emit(table, text + i, &keys[k], out + total)
+            if ahead < stop:
+                n[1 - now] = fill_keys(table, self.digits, text, &ahead, stop, room, classes, keys[1 - now])
+            for k in range(n[now]):
+                num = self.emit(table, text + i, &keys[now][k], out + total)
                 if num < 0:
                     return -1
-                total, i = total + num, i + keys[k].size
+                total, i = total + num, i + keys[now][k].size
+            now = 1 - now
         return total
 
     def know(self, const uint8_t[::1] keys, const int64_t[::1] offsets, const uint32_t[::1] ids):

@@ -21,15 +21,18 @@ cdef inline int64_t fill_keys(
     const Table* table,
     int digits,
     const uint8_t* text,
-    int64_t i,
+    int64_t* place,
     int64_t stop,
     int64_t room,
     const uint8_t* classes,
     Key* keys,
 ) noexcept nogil:
-    """Cut off the next pre-tokens, at most ``WINDOW``; returns how many. Their entries are on their way from memory then."""
+    """Cut off the next pre-tokens, at most ``WINDOW``, and set ``place`` to where they end; returns how many.
+
+    Their entries are on their way from memory then.
+    """
     cdef uint64_t cuts = 0, eight
-    cdef int64_t num = 0, begin = i, end
+    cdef int64_t num = 0, i = place[0], begin = i, end
     if i + WINDOW <= stop:
         memcpy(&eight, text + i, 8)
         if not eight & <uint64_t>0x8080808080808080:  # eight bytes of ASCII
@@ -53,4 +56,5 @@ cdef inline int64_t fill_keys(
         num, begin = num + 1, end
         cuts &= cuts - 1
         if not cuts:
+            place[0] = begin
             return num
