@@ -23,6 +23,7 @@ from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
 from benchmarks.scale_data import TAIL, write_inputs, write_vocabularies
 from benchmarks.scale_model import LOCAL_WORKERS, World, fit, predict, training
 from benchmarks.scale_probe import as_large, cases, measure_job, measure_step, measure_words, train_tokenizer
+from samebits.data.array_file import map_array
 from samebits.machine.caps import one_math_thread
 from samebits.machine.cores import look_at_machine
 
@@ -46,7 +47,9 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
             found = [measure_job(job, config, folder / "out" / job).as_dict() for _ in range(rounds)]
             costs.setdefault(name, {})[size] = sorted(found, key=_cpu)[rounds // 2]
     if not only or "langid_backoff" in only:
-        costs["langid_backoff"]["words"] = measure_words(write_vocabularies(folder), folder / "out", rounds)
+        words = measure_words(write_vocabularies(folder), folder / "out", rounds)
+        number = len(map_array(folder / "out" / "langid" / "word_sizes.npy"))  # of the last model
+        costs["langid_backoff"]["words"] = {**words, "number": number}
     if only:
         return costs
     text = folder / "large" / "charset" / "de" / "text-000.txt"
@@ -238,6 +241,7 @@ def models_of(costs: dict[str, Any]) -> dict[str, Any]:
             cost["large"],
             power=powers.get(name, 1.0),
             in_bytes=name != PAIRS,
+            words=cost.get("words"),
         )
         for name, cost in costs.items()
         if name != "lm"

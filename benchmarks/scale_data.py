@@ -22,8 +22,8 @@ FILE_BYTES = 1_000_000  # of a file to decode
 NUM_FILES = 96
 NUM_GRAPHS = 240  # 28,680 pairs
 NUM_NODES = 8
-VOCABULARIES = (20_000, 200_000)  # different words
-VOCABULARY_ROWS = 100_000  # more than refinement looks at
+VOCABULARIES = (20_000, 120_000)  # different words
+VOCABULARY_ROWS = 20_000
 #: Languages of the charset inputs and the encodings their files to decode are in.
 ENCODED = {"de": "cp1252", "pl": "iso8859-2", "ru": "koi8-r", "el": "iso8859-7"}
 

@@ -19,6 +19,7 @@ from samebits.data.sealing import BLOCK_BYTES
 from samebits.graph.distance.matrix import PairGrid
 from samebits.graph.distance.matrix_fold import num_bands
 from samebits.langid.training.large import node_bytes
+from samebits.langid.training.on_workers.ngrams import num_ranges
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
 
@@ -30,10 +31,10 @@ FIXED = ("refine",)
 REDUCE, WRITE = " reduce", " write"
 BLOCKS = "write"  # stages that write blocks of the output begin so; their rows come from nodes
 # stages of a training whose rows stay with the workers, known by the first of these; a number behind a name is a cycle
-BY_KEY = ("duplicates", "count reduce")
+BY_KEY = ("duplicates", "count reduce", "n-grams")
 BY_ROWS = ("encode", "count", "score", "suspects", "report", "sample", "words", "ledger")
 READING = ("encode", "decode")  # stages of rows that read the input
-LIGHT = ("count", "score", "words", "ledger")  # stages over kept rows in which several nodes share a task
+LIGHT = ("count", "score", "sample", "report", "words", "ledger")  # stages over kept rows in which several nodes share a task
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 
@@ -62,17 +63,21 @@ def fit(
     *,
     power: float = 1.0,
     in_bytes: bool = True,
+    words: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Turn the costs of two sizes into a model: what is fixed, and what goes with the bytes of the input.
 
     What the driver does after the stages grows with the bytes to the ``power``: 1 for an output as long as the input, 0 for models,
     between for a table of distinct words. ``in_bytes`` says that sizes are bytes that the plan hashes and workers read, not pairs.
+    ``words`` are what each different word costs the driver, where inputs of both sizes have the same ones, and how many they are.
     """
     rest_power = (
         power if in_bytes else 0.5
     )  # after the stages come tables of graphs: n graphs have n * n / 2 pairs
     span = large["input_bytes"] ** rest_power - small["input_bytes"] ** rest_power
     growing = max(0.0, (large["rest"] - small["rest"]) / span) if power else 0.0
+    if words is not None:
+        growing = max(0.0, words["driver"]) * words["number"] / large["input_bytes"] ** rest_power
     plan_power = 1.0 if in_bytes else 0.5  # n graphs have n * n / 2 pairs
     sizes = [cost["input_bytes"] ** plan_power for cost in (small, large)]
     reading = (large["plan"] - small["plan"]) / (sizes[1] - sizes[0])
@@ -205,6 +210,8 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
         return _fold_tasks(stage, num_bytes, model)
     if stage["kind"] == "partitions":
         number = num_partitions(num_bytes)
+        if stage["name"].startswith("n-grams"):
+            number = num_ranges(number)
         seconds = stage["task"] * num_bytes / stage["shard_bytes"]
         return [_Tasks(number, seconds / number, driver, part_bytes, False)]
     if stage["kind"] == "blocks":

@@ -27,7 +27,7 @@ from samebits.data import journal
 from samebits.executors.worker import run_shard
 from samebits.graph.config import GraphConfig
 from samebits.langid.config import LangidConfig
-from samebits.langid.training import large
+from samebits.langid.training import backoff, large
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.training.tokenizer_job import TokenizerConfig
 
@@ -136,10 +136,11 @@ class Meter:
 def as_large() -> Iterator[None]:
     """Let small inputs go the way of large ones."""
     least, large.LEAST_BYTES = large.LEAST_BYTES, dict.fromkeys(large.LEAST_BYTES, 0)
+    features, backoff.MOST_FEATURES = backoff.MOST_FEATURES, 0
     try:
         yield
     finally:
-        large.LEAST_BYTES = least
+        large.LEAST_BYTES, backoff.MOST_FEATURES = least, features
 
 
 def cases(inputs: Path, tokenizer: Path) -> dict[str, tuple[str, Any]]:
@@ -195,10 +196,13 @@ def measure_job(job: str, config: Any, output: Path) -> Cost:
 
 
 def measure_words(vocabularies: dict[int, Path], output: Path, rounds: int) -> dict[str, Any]:
-    """Return what each different word costs the driver in backoff mode, beyond its stages: two vocabularies, as many rows of each."""
+    """Return what each different word costs the driver in backoff mode, beyond its stages: two vocabularies, as many rows of each.
+
+    Without refinement, which looks at the words of a sample and not at all of them.
+    """
     rest = {}
     for number, folder in vocabularies.items():
-        config = LangidConfig(inputs=(str(folder),))
+        config = LangidConfig(inputs=(str(folder),), refine=0)
         found = [measure_job("langid", config, output / "words").rest for _ in range(rounds + 1)]
         rest[number] = sorted(found[1:])[rounds // 2]
     (few, first), (many, second) = sorted(rest.items())

@@ -147,11 +147,8 @@ def _report(
 ) -> dict[str, Any]:
     layout = training.layout
     task = ReportNode(training.folder, f"report {cycle}")
-    told = [
-        part.told
-        for part in training.map_nodes(task.stage, task, (layout, features.scorer()))
-        if part.told[0]
-    ]
+    parts = training.map_nodes(task.stage, task, (layout, features.scorer()), light=True)
+    told = [part.told for part in parts if part.told[0]]
     every = add_confusion([confusion for confusion, _ in told], len(layout.languages))
     margin = mean_bits([bits for _, bits in told], int(layout.first_seen[-1]))
     return report_of(every, margin, trained=counted.trained, languages=layout.languages)

@@ -68,7 +68,7 @@ def take_sample(training: WorkerTraining, number: int, most: int) -> RowSample:
     attempt = 1
     while True:
         task = SampleNode(training.folder, f"{SAMPLE} {attempt}", limit)
-        parts = training.map_nodes(task.stage, task, training.rows)
+        parts = training.map_nodes(task.stage, task, training.rows, light=True)
         if limit == EVERY or sum(part.told for part in parts) >= most:
             break
         limit, attempt = min(EVERY, 4 * limit), attempt + 1
