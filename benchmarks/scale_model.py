@@ -34,7 +34,14 @@ BLOCKS = "write"  # stages that write blocks of the output begin so; their rows 
 BY_KEY = ("duplicates", "count reduce", "n-grams")
 BY_ROWS = ("encode", "count", "score", "suspects", "report", "sample", "words", "ledger")
 READING = ("encode", "decode")  # stages of rows that read the input
-LIGHT = ("count", "score", "sample", "report", "words", "ledger")  # stages over kept rows in which several nodes share a task
+LIGHT = (
+    "count",
+    "score",
+    "sample",
+    "report",
+    "words",
+    "ledger",
+)  # stages over kept rows in which several nodes share a task
 LOCKSTEP = ((1, 4), (2, 4), (4, 4), (8, 8), (32, 32), (64, 64))  # (workers, gradient shards)
 
 

@@ -1,7 +1,7 @@
 """Keep the figures in prose equal to the records.
 
 ``figures.toml`` names, for each sentence with a measured figure, the page, the words around the figures with ``{}`` for
-each of them, and the place of each in a record. The pages themselves stay plain text.
+each of them (``{word}`` for words that a record holds), and the place of each in a record. The pages themselves stay plain text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from benchmarks.pages.records import show_like, value_of
 __all__ = ["FIGURES", "Sentence", "differing", "refresh", "sentences"]
 
 FIGURES = Path(__file__).with_name("figures.toml")
-FIGURE = r"(-?\d[\d,]*(?:\.\d+)?)"
+PATTERNS = {"{}": r"(-?\d[\d,]*(?:\.\d+)?)", "{word}": r"([a-z][a-z' ]*)"}
+PLACE = re.compile(r"(\{\}|\{word\})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,27 @@ class Sentence:
 
     def pattern(self) -> re.Pattern[str]:
         """Match the words in a page, wherever its lines break, with a group per figure."""
-        parts = [r"\s+".join(map(re.escape, part.split(" "))) for part in self.words.split("{}")]
-        return re.compile(FIGURE.join(parts))
+        parts = [
+            PATTERNS.get(part) or r"\s+".join(map(re.escape, part.split(" ")))
+            for part in PLACE.split(self.words)
+        ]
+        return re.compile("".join(parts))
 
     def figures(self, shown: tuple[str, ...]) -> list[str]:
         """Return the figures as the records have them, written like those shown."""
-        return [show_like(_value(source), like) for source, like in zip(self.sources, shown, strict=True)]
+        found = []
+        for source, like in zip(self.sources, shown, strict=True):
+            value = _value(source)
+            found.append(value if isinstance(value, str) else show_like(value, like))
+        return found
 
 
-def _value(source: str) -> float:
+def _value(source: str) -> float | str:
     """Return the value of a ``record path``, in millions for one that ends in " in MB"."""
     place = source.removesuffix(" in MB")
     value = value_of(*place.split(" ", 1))
+    if isinstance(value, str):
+        return value
     return float(value) if place == source else float(value) / 1e6
 
 

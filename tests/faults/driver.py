@@ -1,7 +1,8 @@
 """Runs a job in a process of its own, so that tests can kill it: ``python -m tests.faults.driver OUTPUT JSON``.
 
 The JSON object holds ``options``, and either the ``config`` of the slow job or the name of a real ``job``, the folder of its
-``inputs``, changed ``settings`` and a ``pause`` for each of its shards. Ends like the command line: digest on stdout, or
+``inputs``, changed ``settings`` and a ``pause`` for each of its shards; ``large`` lets it keep parts with the workers, and ``dies_in`` names a stage
+whose last shard kills its worker once, leaving a mark in the folder ``marks``. Ends like the command line: digest on stdout, or
 the error's class and hint on stderr and its exit code.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tests.faults.slow_job import JOB, Paused, SlowConfig
+from tests.faults.slow_job import JOB, Dying, Paused, SlowConfig
 
 from samebits.api import run
 from samebits.cli.app import _first_interrupt
@@ -27,6 +28,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.core.ports.executor import Task
 from samebits.errors import SamebitsError
+from samebits.langid.training import large
 
 
 def tell(event: Event) -> None:
@@ -48,12 +50,30 @@ def slow_down(pause: float) -> None:
     Engine.map_ordered = map_ordered  # type: ignore[method-assign]
 
 
+def plant_death(stage: str, marks: str) -> None:
+    """Let the worker with the last shard of a stage die, once."""
+    original = Engine.map_ordered
+
+    def map_ordered(
+        self: Engine, name: str, task: Task, shards: Sequence[Shard], **named: Any
+    ) -> Iterator[tuple[Shard, Any]]:
+        if name == stage:
+            task = Dying(task, shards[len(shards) - 1].index, f"{marks}/died")
+        return original(self, name, task, shards, **named)
+
+    Engine.map_ordered = map_ordered  # type: ignore[method-assign]
+
+
 def run_small_job(given: dict[str, Any], output: str) -> RunRecord:
     """Run a job of the table."""
     from tests.small_jobs import ANY_BAD, SMALL_JOBS, small_shards
 
     if given["pause"]:
         slow_down(given["pause"])
+    if given.get("dies_in"):
+        plant_death(given["dies_in"], given["marks"])
+    if given.get("large"):
+        large.LEAST_BYTES = dict.fromkeys(large.LEAST_BYTES, 0)
     options = RunOptions(**given["options"], max_bad=ANY_BAD)
     with small_shards():
         config = replace(SMALL_JOBS[given["job"]].config(Path(given["inputs"])), **given["settings"])

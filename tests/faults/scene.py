@@ -106,6 +106,7 @@ class Scene:
         job: Name of a real job, or empty for the slow one.
         settings: What differs from the table's config of that job.
         pause: Seconds that each shard of a real job sleeps, unless it is run again.
+        plant: What the driver of a real job is to do besides: see ``tests.faults.driver``.
         cluster: One at an address that its runs use; None where a run starts its own.
     """
 
@@ -113,6 +114,7 @@ class Scene:
         self.job = job
         self.settings: dict[str, Any] = {}
         self.pause = 0.0
+        self.plant: dict[str, Any] = {}
         self.folder = folder
         self.output = folder / "out"
         self.pick = rng_for(seed, "chaos")
@@ -166,6 +168,7 @@ class Scene:
             undisturbed_job(self.job, self.settings)  # its inputs are there before anybody reads them
             pause = self.pause if config.get("pause", self.pause) else 0.0
             given |= {"inputs": str(shared_inputs()), "settings": self.settings, "pause": pause}
+            given |= {"marks": self.config["marks"], **self.plant}
         words = (sys.executable, *python, "-m", "tests.faults.driver", str(self.output), json.dumps(given))
         process = subprocess.Popen(
             host.command(*words) if host else words,

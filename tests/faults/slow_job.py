@@ -25,7 +25,7 @@ from samebits.core.seeds import rng_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.errors import InputError
 
-__all__ = ["JOB", "Paused", "SlowConfig", "SlowShard"]
+__all__ = ["JOB", "Dying", "Paused", "SlowConfig", "SlowShard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,26 @@ class Paused:
 
     def __call__(self, shard: Shard, state: Any, /) -> Any:
         time.sleep(self.pause)
+        return self.task(shard, state)
+
+
+@dataclass(frozen=True)
+class Dying:
+    """The task of another job; the first worker that is given one of its shards dies."""
+
+    task: Task
+    index: int
+    mark: str
+
+    @property
+    def part_type(self) -> type[Any] | None:
+        """What the task says of its parts."""
+        return getattr(self.task, "part_type", None)
+
+    def __call__(self, shard: Shard, state: Any, /) -> Any:
+        if shard.index == self.index and not Path(self.mark).exists():
+            Path(self.mark).write_bytes(b"x")
+            strike("kill")
         return self.task(shard, state)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.faults import cases, job_cases
 from tests.faults import cluster_cases as clusters
+from tests.faults import fold_cases as folds
 from tests.faults import hostile_cases as hostile
 from tests.faults import rank_cases as ranks
 from tests.faults import training_cases as training
@@ -172,9 +173,16 @@ ON_CLUSTERS = tuple(
     )
 )
 
+FOLDS = tuple(
+    Case(play, executor=name, job=job)
+    for name in CLUSTERS
+    for job in folds.FOLDING_JOBS
+    for play in (folds.holder_of_parts_dies, folds.reducer_dies, folds.driver_killed_in_a_fold)
+)
+
 NETWORK = (
     Case(clusters.network_of_a_worker_gone_for_a_while, executor="dask", hosts=True),
     Case(clusters.driver_cut_off, executor="dask", hosts=True),
 )
 
-CASES = (*LOCAL, *HOSTILE, *REAL_JOBS, *LOCKSTEP, *TORCHRUN, *ON_CLUSTERS, *NETWORK)
+CASES = (*LOCAL, *HOSTILE, *REAL_JOBS, *LOCKSTEP, *TORCHRUN, *ON_CLUSTERS, *FOLDS, *NETWORK)

@@ -74,6 +74,7 @@ CONFIG = {
     "distributed.worker.profile.enabled": False,  # a thread that looks at every stack, 100 times a second
     "distributed.scheduler.active-memory-manager.start": False,  # it would drop copies of the state
     "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
