@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import xxhash
 
 from samebits.core.codec import decode, encode
@@ -56,14 +57,14 @@ class Index(NamedTuple):
     digests: bytes
 
     def plain(self) -> list[Any]:
-        """Return plain data, for a part."""
-        return [self.name, list(self.sizes), self.digests]
+        """Return plain data, for a part: sizes as one string of bytes, because there may be thousands."""
+        return [self.name, np.array(self.sizes, "<u8").tobytes(), self.digests]
 
     @classmethod
     def from_plain(cls, found: Sequence[Any]) -> Self:
         """Return what ``plain`` was made of."""
         name, sizes, digests = found
-        return cls(name, tuple(sizes), digests)
+        return cls(name, tuple(np.frombuffer(sizes, "<u8").tolist()), digests)
 
     @property
     def num_bytes(self) -> int:
