@@ -64,10 +64,12 @@ class GrowingFile:
 
     def finish(self) -> None:
         """All is there; harmless the second time."""
+        self._wait()
         self.close()
         self._out.know(self.name, self._sealer.entry())
 
     def close(self) -> None:
-        """Let go of the file, wanted or not."""
-        self._wait()
+        """Let go of the file, whole or not; what went wrong meanwhile counts for a whole one only."""
+        if self._syncing is not None:
+            self._syncing.wait()
         self._file.close()
