@@ -78,7 +78,7 @@ def build(plan: Plan, config: TokensConfig, engine: Engine, out: ArtifactWriter)
             then=store.write,
             starts=store.starts,
             full=lambda: store.is_full,
-            kept=store.grow,
+            kept=store.keep,
         )
     about = store.about(tables)
     out.write_json("store.json", about)
@@ -152,8 +152,9 @@ class _Store:
         names = [name for name, sections in files.items() if sections == (Ids(),)]
         return GrowingFile(self.out, f"train.{names[0]}") if names else None
 
-    def grow(self, number: int, file: Index) -> None:
-        """Write the ids of a node behind those of the nodes before it, unless they are there."""
+    def keep(self, number: int, file: Index) -> None:
+        """Say how far it is, and write the ids of a node behind those of the nodes before it, unless they are there."""
+        self.observer(Metric("tokens", self.num_tokens))
         if self.growing is None:
             return
         for piece in range(IDS, len(file.sizes)):
@@ -192,8 +193,6 @@ class _Store:
         self.line_base += told.num_lines
         self.num_used += told.num_used
         self.num_tokens += told.num_tokens
-        self.observer(Metric("tokens", self.num_tokens))
-        self.observer(Metric("bad_rows", self.out.bad_rows.num_bad))
 
     def write(self, found: list[Index]) -> dict[str, RowTable]:
         """Let workers arrange and write the rows they keep; return where those of each split were."""
@@ -225,7 +224,8 @@ class _Store:
         ((_, part),) = self.workers.map(LIMIT, task, [last], state, unit="bytes")
         if len(self.sizes) == 3 * last.index:  # else this is a second try, after a part was lost
             self.add(last, EncodedShard(*part.told[0]))
-        return part.pieces
+        file: Index = part.pieces
+        return file
 
     def _table(self, found: list[Index]) -> RowTable:
         """Number rows over all files."""
