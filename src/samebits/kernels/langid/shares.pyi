@@ -24,11 +24,11 @@ def settle(
     group_stops: NDArray[np.int32],
     allowed: NDArray[np.uint8],
     of_model: NDArray[np.int32],
-    of_near: int,
+    of_near: NDArray[np.int32],
 ) -> NDArray[np.int32]:
     """Return one score per language.
 
     Columns are the languages, then one more for each of ``members`` (numbers of languages, group after group, each at most
     once; ``group_stops`` are where groups end). Within a group a language is behind the best by ``of_model[letters]`` times its
-    score and ``of_near`` times its further column, over 1,024; languages that are not ``allowed`` take no part in it.
+    score and ``of_near[letters]`` times its further column, over 1,024; languages that are not ``allowed`` take no part in it.
     """

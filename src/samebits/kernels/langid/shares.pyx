@@ -52,27 +52,29 @@ def settle(
     const int32_t[::1] group_stops,
     const uint8_t[::1] allowed,
     const int32_t[::1] of_model,
-    int of_near,
+    const int32_t[::1] of_near,
 ):
     """Scores int32 (texts, languages); see the stub."""
-    cdef int64_t n = columns.shape[0], r, best, value, most, weight
+    cdef int64_t n = columns.shape[0], r, best, value, most, size
     cdef int64_t mixed[256]
     cdef int l, g, k, first, num = <int>biases.shape[0]
     scores = np.empty((n, num), np.int32)
     cdef int32_t[:, ::1] out = scores
     if columns.shape[1] != num + members.shape[0] or members.shape[0] > 256 or allowed.shape[0] != num:
         raise ValueError("the columns are not those of the languages and their groups")
+    if of_model.shape[0] != of_near.shape[0]:
+        raise ValueError("weights of the model and of the further columns are for different numbers of letters")
     with nogil:
         for r in range(n):
             for l in range(num):
                 out[r, l] = columns[r, l] + biases[l]
-            first, weight = 0, of_model[min(<int64_t>letters[r], of_model.shape[0] - 1)]
+            first, size = 0, min(<int64_t>letters[r], of_model.shape[0] - 1)
             for g in range(group_stops.shape[0]):
                 most = best = -((<int64_t>1) << 60)
                 for k in range(first, group_stops[g]):
                     if allowed[members[k]]:
                         value = out[r, members[k]]
-                        mixed[k] = weight * value + <int64_t>of_near * columns[r, num + k]
+                        mixed[k] = of_model[size] * value + <int64_t>of_near[size] * columns[r, num + k]
                         most, best = max(most, value), max(best, mixed[k])
                 for k in range(first, group_stops[g]):
                     if allowed[members[k]]:

@@ -33,9 +33,10 @@ MOST_LETTERS = 400
 # A probability halves with every (FIRST + GROWTH * root of letters) / 64 bits.
 FIRST, GROWTH = 16, 60
 # Between near languages, of 1,024: what comparing like with like says (stored fourfold) counts in full, what the model says by
-# one over the root of the letters, as its errors of source add up; both times SURER, which changes probabilities alone.
-FULL, STORED, SURER = 1024, 4, 3
-OF_NEAR = SURER * FULL // STORED
+# one over the root of the letters, and from SENTENCE letters on by one over the letters: its errors of source add up, letter by
+# letter. Both times what SURER says, from three up to twice SENTENCE letters to four, which changes probabilities alone.
+FULL, STORED, SENTENCE = 1024, 4, 40
+SURER = (3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,8 @@ class Ranker:
         group = self.group_of.get(first, ())
         if second in group:
             letters = int(self._scores(column_of([text]), slice(0, 1), WordCache())[1][0])
-            return self._sums(text, first, second, (float(of_model()[letters]) / FULL, OF_NEAR / FULL))
+            model, near = (float(weights[letters]) / FULL for weights in near_weights())
+            return self._sums(text, first, second, (model, near))
         totals = self._sums(text, first, second, (1.0, 0.0))
         scores = self._scores(column_of([text]), slice(0, 1), WordCache())[0][0]
         among = float(scores[first] - scores[second]) - sum(totals.values())
@@ -201,14 +203,21 @@ def settle_scores(
 ) -> NDArray[np.int32]:
     """Turn the kernel's columns into one score per language: prior odds are added, near languages settled."""
     mask = np.ones(len(files.languages), np.uint8) if allowed is None else allowed
-    return settle(columns, letters, files.biases, *groups, mask, of_model(), OF_NEAR)
+    return settle(columns, letters, files.biases, *groups, mask, *near_weights())
 
 
 @cache
-def of_model() -> NDArray[np.int32]:
-    """Return the weight of the model's own scores between near languages, by known letters."""
-    weights = [SURER * isqrt(FULL * FULL // (letters + 1)) for letters in range(MOST_POINTS + 1)]
-    return np.array(weights, np.int32)
+def near_weights() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the weights between near languages of the model's scores and of their own columns, by known letters."""
+    of_model, of_near = [], []
+    low, high = SURER
+    for letters in range(MOST_POINTS + 1):
+        whole = min(letters, SENTENCE)
+        sure = low * SENTENCE + (high - low) * min(letters - whole, SENTENCE)  # times SENTENCE
+        root = isqrt(FULL * FULL // (whole + 1))
+        of_model.append(sure * root * max(whole, 1) // (SENTENCE * max(letters, 1)))
+        of_near.append(sure * FULL // (SENTENCE * STORED))
+    return np.array(of_model, np.int32), np.array(of_near, np.int32)
 
 
 def _parts(num: int) -> list[slice]:
