@@ -177,7 +177,9 @@ def derive(
     smoothed = smooth(words, counted, threads=threads)
     entries = _entries(counted, smoothed)
     if near is not None:
-        entries = attach(entries, near_values(engine, near), languages, num_bytes=of_near)
+        compared = near_values(engine, near, entries.keys)
+        give_back_freed_memory()
+        entries = attach(entries, compared, languages, num_bytes=of_near)
     buckets, stream = pack(*entries, bucket_count(len(counted.keys)))
     return CompactFiles(
         languages,
