@@ -156,9 +156,9 @@ def judge(rows: list[tuple[str, str]], found: dict[str, Any]) -> dict[str, Any]:
     f1 = [2 * right[label] / (total[label] + named[label]) for label in total]
     wrong = [(named[label] - right[label]) / max(1, len(rows) - total[label]) for label in total]
     return {
-        "accuracy": 100 * sum(recall.values()) / len(total),
-        "f1": 100 * sum(f1) / len(total),
-        "false_positives": 100 * sum(wrong) / len(total),
+        "accuracy": sum(recall.values()) / len(total),
+        "f1": sum(f1) / len(total),
+        "false_positives": sum(wrong) / len(total),
         "languages": len(total),
         "texts": len(rows),
         "seconds": found["seconds"],
@@ -214,7 +214,7 @@ def report(
     head = ["set", "tool", "accuracy", "macro F1", "false positives", "texts/CPU s", "MB memory"]
     kinds = list(sides["samebits"])
     rows = [
-        [kind, side, *(f"{found[kind][key]:.2f}" for key in ("accuracy", "f1", "false_positives")), f"{speed([found[kind]]):,.0f}", f"{found[kind]['memory']:.0f}"]
+        [kind, side, *(f"{100 * found[kind][key]:.2f}" for key in ("accuracy", "f1", "false_positives")), f"{speed([found[kind]]):,.0f}", f"{found[kind]['memory']:.0f}"]
         for kind in kinds
         for side, found in sides.items()
     ]  # fmt: skip
@@ -222,7 +222,7 @@ def report(
     ours = sides["samebits"]
     peers = [found for side, found in sides.items() if not side.startswith("samebits")]
     ratios = {
-        kind: ours[kind]["accuracy"] / max((found[kind]["accuracy"] for found in peers), default=100.0)
+        kind: ours[kind]["accuracy"] / max((found[kind]["accuracy"] for found in peers), default=1.0)
         for kind in kinds
     }
     fastest = max((speed(found.values()) for found in peers), default=speed(ours.values()))
