@@ -50,6 +50,13 @@ def test_training_from_json_lines_loads_only_what_it_uses(rows: Path, tmp_path: 
     assert [name for name in NOT_NEEDED if name in loaded] == []
 
 
+def test_threads_are_started_without_what_they_do_not_need(rows: Path, tmp_path: Path) -> None:
+    flags = ("-t", "byte", "-q", "-w", "2", "--cell-mb", "0.00001")
+    loaded = run("tokens", "build", str(rows), "-o", str(tmp_path / "store"), *flags).stdout.split("|")
+    assert "samebits.executors.threads" in loaded
+    assert [name for name in ("concurrent.futures", "logging", "html", "random") if name in loaded] == []
+
+
 def test_a_command_waits_for_threads_then_runs_exit_functions_and_flushes(rows: Path, tmp_path: Path) -> None:
     done = run("langid", "train", str(rows), "-o", str(tmp_path / "model"), "-q")
     assert done.stdout.startswith("thread\n")

@@ -101,8 +101,8 @@ def test_what_raises_beside_the_task_is_told_and_the_thread_goes_on() -> None:
         return shard.index
 
     first, second = (executor.submit(Calling(end), SHARDS[i], handle) for i in range(2))
-    assert isinstance(first.exception(SECONDS), KeyboardInterrupt)
-    done = second.result(SECONDS)
+    assert isinstance(first.exception(), KeyboardInterrupt)
+    done = second.result()
     assert isinstance(done, Done)
     assert done.part == 1
     executor.close()
@@ -127,4 +127,4 @@ def test_who_computes_leaves_the_end_of_a_thread_to_the_thread() -> None:
     gate.set()
     closing.join(SECONDS)
     assert not closing.is_alive()
-    assert held.done()
+    assert isinstance(held.result(), Done)

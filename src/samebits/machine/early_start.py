@@ -9,33 +9,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from typing import Any
 
 __all__ = ["begin", "take"]
 
-_BEGUN: dict[str, Future[Any]] = {}
+_BEGUN: dict[str, tuple[threading.Thread, list[Any]]] = {}  # with what the thread has made, if it has
 
 
 def begin(key: str, make: Callable[[], Any]) -> None:
     """Start making something; the key names its content, so equal keys mean equal things."""
-    from concurrent.futures import Future  # most commands begin nothing
-
     if key in _BEGUN:
         return
-    future: Future[Any] = Future()
-    _BEGUN[key] = future
+    made: list[Any] = []
 
     def run() -> None:
         try:
-            future.set_result(make())
-        except BaseException as error:
-            future.set_exception(error)
+            made.append(make())
+        except BaseException:
+            return  # who takes it makes its own, which then raises
 
-    threading.Thread(target=run, name="samebits-early").start()
+    thread = threading.Thread(target=run, name="samebits-early")
+    _BEGUN[key] = thread, made
+    thread.start()
 
 
 def take(key: str) -> Any | None:
@@ -45,8 +40,7 @@ def take(key: str) -> Any | None:
     >>> take("answer"), take("answer")
     (42, None)
     """
-    future = _BEGUN.pop(key, None)
-    if future is not None:
-        with suppress(Exception):
-            return future.result()
-    return None
+    thread, made = _BEGUN.pop(key, (None, []))
+    if thread is not None:
+        thread.join()
+    return made[0] if made else None
