@@ -12,6 +12,7 @@ not see the folder (no shared disk) sends the file itself to the driver, which p
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,28 +49,32 @@ class Index(NamedTuple):
 
     Attributes:
         name: Of the file, in the folder.
-        sizes: Bytes of each piece; 0 where there is none.
+        sizes: Bytes of each piece; 0 where there is none. An array, because an index goes to every worker and may have thousands.
         digests: xxh3-128 of each, one after the other.
     """
 
     name: str
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
     digests: bytes
 
     def plain(self) -> list[Any]:
         """Return plain data, for a part: sizes as one string of bytes, because there may be thousands."""
-        return [self.name, np.array(self.sizes, "<u8").tobytes(), self.digests]
+        return [self.name, np.asarray(self.sizes, "<u8").tobytes(), self.digests]
 
     @classmethod
     def from_plain(cls, found: Sequence[Any]) -> Self:
         """Return what ``plain`` was made of."""
         name, sizes, digests = found
-        return cls(name, tuple(np.frombuffer(sizes, "<u8").tolist()), digests)
+        return cls(name, array("Q", np.frombuffer(sizes, "<u8").astype("u8").tobytes()), digests)
 
     @property
     def num_bytes(self) -> int:
         """Size of the file."""
-        return sum(self.sizes)
+        return self.start_of(len(self.sizes))
+
+    def start_of(self, piece: int) -> int:
+        """Return where a piece begins in the file."""
+        return int(np.asarray(self.sizes, "u8")[:piece].sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class PieceFolder:
         """Write a file of pieces (None: no piece); return its index, and its bytes if they could not be written here."""
         encoded = [_bytes_of(piece) for piece in pieces]
         digests = b"".join(map(xxhash.xxh3_128_digest, encoded))
-        index = Index(name, tuple(map(len, encoded)), digests)
+        index = Index(name, array("Q", map(len, encoded)), digests)
         if not index.num_bytes:
             return index, b""
         if not self.is_seen:
@@ -141,7 +146,7 @@ class PieceFolder:
         Raises:
             PieceLost: it is not there, or not what was written.
         """
-        size, start = index.sizes[partition], sum(index.sizes[:partition])
+        size, start = index.sizes[partition], index.start_of(partition)
         if not self.is_seen:
             raise PieceLost(f"no worker here sees {self.path}", unseen=True)
         path = Path(self.path, index.name)

@@ -237,21 +237,18 @@ class Folding:
     def map(
         self,
         stage: str,
-        task: Callable[[Shard, Any], KeptPart | SeveralParts],
+        task: Callable[[Shard, Any], KeptPart],
         shards: Sequence[Shard],
         state: Any,
         *,
         unit: str,
-    ) -> Iterator[tuple[Shard, Any]]:
-        """Run a stage whose parts are files of pieces; what this run has made already, and is whole, is not made again.
+    ) -> Iterator[tuple[Shard, KeptPart]]:
+        """Run a stage whose parts are files of pieces; what this run has made already, and is whole, is not made again."""
+        return self._map(stage, task, shards, state, unit)
 
-        Args:
-            stage: Name of the stage.
-            task: Gives a ``KeptPart``, or ``SeveralParts``.
-            shards: What.
-            state: For the task.
-            unit: What shards count.
-        """
+    def _map(
+        self, stage: str, task: Callable[[Shard, Any], Any], shards: Sequence[Shard], state: Any, unit: str
+    ) -> Iterator[tuple[Shard, Any]]:
         known = self._parts.setdefault(stage, {})
         missing = [shard for shard in shards if not self.usable(known.get(shard.index))] if known else shards
         wanted = {shard.index for shard in missing} if known else None
@@ -273,7 +270,7 @@ class Folding:
         size = light_nodes(number)
         if size == 1:
             return [part for _, part in self.map(stage, task, consecutive(number, 1), state, unit=unit)]
-        groups = self.map(stage, Several(task), consecutive(number, size), state, unit=unit)
+        groups = self._map(stage, Several(task), consecutive(number, size), state, unit)
         return [part for _, several in groups for part in several.each]
 
     def usable(self, part: KeptPart | SeveralParts | None) -> bool:
