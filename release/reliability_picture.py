@@ -1,7 +1,8 @@
 """Draw how far langid's probabilities can be trusted, from the record of ``benchmarks/langid_world.py``.
 
 ``python -m release.reliability_picture`` writes ``docs/pictures/reliability.svg``: for texts named with a probability around p,
-how many are right. On the diagonal a probability is what it says; above it the model is surer than it dares to say.
+how many are right. On the diagonal a probability is what it says; above it the model is surer than it dares to say. Points of
+fewer than 30 texts are left out: they say more about chance.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 REPO = Path(__file__).resolve().parent.parent
 RECORD = REPO / "benchmarks" / "records" / "langid_world.json"
 PICTURE = REPO / "docs" / "pictures" / "reliability.svg"
-SIZE, LEFT, TOP = 300, 52, 16
+SIZE, LEFT, TOP, RIGHT = 300, 52, 16, 28
+LEAST_TEXTS = 30
 COLOURS = {"sentences": "#0b5cad", "pairs": "#1a7f37", "words": "#bf5700"}
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#57606a}.grid{stroke:#8c959f;stroke-width:.6;fill:none}"
@@ -36,7 +38,7 @@ def draw(curves: dict[str, Any]) -> str:
         parts.append(f'<text x="{x}" y="{TOP + SIZE + 18}" text-anchor="middle">{10 * tenth}%</text>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{10 * tenth}%</text>')
     for number, (kind, curve) in enumerate(curves.items()):
-        points = [_place(one["said"], one["right"]) for one in curve["bins"]]
+        points = [_place(one["said"], one["right"]) for one in curve["bins"] if one["texts"] >= LEAST_TEXTS]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         colour = COLOURS[kind]
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
@@ -50,7 +52,7 @@ def draw(curves: dict[str, Any]) -> str:
     parts.append(
         f'<text transform="translate(12 {TOP + SIZE / 2}) rotate(-90)" text-anchor="middle">right</text>'
     )
-    width, height = LEFT + SIZE + 16, TOP + SIZE + 48
+    width, height = LEFT + SIZE + RIGHT, TOP + SIZE + 48
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">'
         f"<title>Probabilities said by langid, and how often it was right</title><style>{STYLE}</style>{''.join(parts)}</svg>\n"
