@@ -195,7 +195,7 @@ def task_raises(scene: Scene) -> Ending:
 
 def two_runs_on_one_output(scene: Scene) -> Ending:
     """The second says who holds the lock; the first is not disturbed."""
-    first = scene.start(pause=0.1)
+    first = scene.start(pause=0.5)
     scene.wait_for(lambda: scene.parts_done() >= 1, first)
     second = scene.end(scene.start())
     if str(first.pid) not in second.detail or not second.detail.startswith("OutputBusy"):
