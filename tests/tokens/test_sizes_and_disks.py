@@ -90,9 +90,8 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on_when_there_is_room(
 ) -> None:
     text = tmp_path / "a.txt"
     text.write_bytes(b"some words that are bytes here\n" * 60_000)
-    alone = RunOptions(
-        workers="1"
-    )  # many workers may fill the disk together before the first part is finished
+    # several workers may fill the disk before the first part is in the journal
+    alone = RunOptions(executor="serial")
     config = TokensConfig(inputs=(str(text),), layout=layout, max_length=64, cell_mb=0.1)  # type: ignore[arg-type]
     with pytest.raises(OutputFailed, match="needs about"):
         run("tokens", config, output=disk / "out", options=alone)  # refused before anything is written
