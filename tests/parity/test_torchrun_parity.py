@@ -24,7 +24,7 @@ from samebits.lockstep.parent.checkpoints import steps_in
 pytest.importorskip("torch")
 LM = ["lm", "train", "book.txt", "--preset", "tiny", "--block", "16", "--width", "32", "--batch", "8"]
 LM += ["--steps", "120", "--validate-every", "60", "--sample-every", "60", "--sample-tokens", "8"]
-GRAPH = ["graph", "train", "math", "--steps", "3", "--width", "16", "--batch", "16"]
+GRAPH = ["graph", "train", "math", "--steps", "3", "--width", "16", "--batch", "16", "--shards", "4"]
 
 
 @pytest.fixture(scope="module")

@@ -81,11 +81,10 @@ def forward(
     if arch["positions"] == "learned":
         stream = stream + params["wpe"][: x.shape[1]]
     if arch.get("ngrams", 1) > 1:
-        rows = [
-            ngram(x, params[f"ngram{length}"], length, arch["vocab"])
-            for length in range(2, arch["ngrams"] + 1)
-        ]
-        stream = stream + drop(sum(rows[1:], rows[0]), 0)
+        rows = ngram(x, params["ngram2"], 2, arch["vocab"])
+        for length in range(3, arch["ngrams"] + 1):
+            rows = rows + ngram(x, params[f"ngram{length}"], length, arch["vocab"])
+        stream = stream + drop(rows, 0)
     if arch["norm"] == "rms":
         stream = norm(stream, arch, None)
     stream = drop(stream, 1)
