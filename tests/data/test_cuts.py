@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from samebits.core.engine import Engine
@@ -396,6 +396,9 @@ def test_damage_costs_the_same_rows_however_the_file_is_cut(
 
 @EVERY
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(
+    at=0.998046875, lost=2, put=b"\0", size=40, kind="txt"
+)  # a trailer of seven bytes: its checksum is wrong first
 @given(
     at=st.floats(0, 1, exclude_max=True),
     lost=st.integers(0, 40),

@@ -9,7 +9,6 @@ readers that ask for the same are told the same.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
@@ -254,14 +253,14 @@ class _Members:
         return at
 
     def _check(self, block: bytes, at: int) -> int:
-        """Compare checksum and length of a member with its trailer, as zlib does where it has seen all of it."""
+        """Compare checksum and length of a member with its trailer, each when it is here, as zlib does where it has seen all."""
         stop = at + TRAILER_BYTES - len(self.trailer)
         self.trailer += block[at:stop]
-        if len(self.trailer) == TRAILER_BYTES:
-            checksum, length = struct.unpack("<II", self.trailer)
-            if checksum != self.inflater.checksum:
-                raise _damaged(DATA_ERROR, "incorrect data check")
-            if length != (self.content - self.member) % (1 << 32):
+        checksum, length = (self.trailer[start : start + 4] for start in (0, 4))
+        if len(checksum) == 4 and int.from_bytes(checksum, "little") != self.inflater.checksum:
+            raise _damaged(DATA_ERROR, "incorrect data check")
+        if len(length) == 4:
+            if int.from_bytes(length, "little") != (self.content - self.member) % (1 << 32):
                 raise _damaged(DATA_ERROR, "incorrect length check")
             self.phase, self.trailer = _BETWEEN, b""
         return min(stop, len(block))
