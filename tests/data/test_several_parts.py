@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from tests.executors.elsewhere import workers_elsewhere
 
 from samebits.core.engine import Engine
 from samebits.core.observing.events import Event, ShardDone
 from samebits.core.plan import Shard
-from samebits.data.folding import piece_files, shape, tree
+from samebits.data.folding import shape, tree
 from samebits.data.folding.kept_parts import KeptPart, kept_part
 from samebits.data.folding.piece_files import PieceFolder
 from samebits.executors.serial import SerialExecutor
@@ -59,16 +60,5 @@ def test_a_lost_file_is_made_again_with_those_of_its_task(tmp_path: Path) -> Non
 def test_workers_that_do_not_see_the_folder_send_their_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sees, working = piece_files._sees, [False]
-
-    class Elsewhere(SerialExecutor):
-        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
-            working[0] = True
-            try:
-                return super().submit(task, shard, handle)
-            finally:
-                working[0] = False
-
-    monkeypatch.setattr(piece_files, "_sees", lambda *place: not working[0] and sees(*place))
-    with tree.folding(Engine(Elsewhere(), parts=tmp_path / "kept"), "token") as workers:
+    with tree.folding(Engine(workers_elsewhere(monkeypatch), parts=tmp_path / "kept"), "token") as workers:
         check(workers, squares(workers))

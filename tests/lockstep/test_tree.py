@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samebits.errors import ConfigError
-from samebits.lockstep.exchange.tree import fold, merges, owner_of, shards_of, slice_of, split
+from samebits.lockstep.exchange.tree import fold, merges, owner_of, shards_of, slice_of, split, turns_of
 from samebits.lockstep.problem.config import FitConfig
 from samebits.lockstep.problem.layout import CHUNK, make_layout
 from samebits.lockstep.problem.objective import TensorSpec
@@ -132,3 +132,22 @@ def test_the_dearest_matrices_go_to_the_least_loaded() -> None:
 def test_tensors_that_cannot_be_placed_are_refused(specs: list[TensorSpec], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         make_layout(specs)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_the_first_turns_of_all_workers_are_all_shards_and_a_late_worker_still_finds_the_rest(
+    workers: int,
+) -> None:
+    turns = [turns_of(worker, workers, 12) for worker in range(workers)]
+    assert all(sorted(found) == list(range(12)) for found in turns)
+    own = [found[: 12 // workers] for found in turns]
+    assert sorted(shard for found in own for shard in found) == list(range(12))
+    assert all(
+        found == sorted(found) for found in own
+    )  # so the lowest shard that raises is reached by its owner
+
+
+def test_two_workers_share_long_and_short_shards_evenly() -> None:
+    lengths = [40, 32, 14, 9]  # longest first, as the parser puts them
+    own = [turns_of(worker, 2, 4)[:2] for worker in range(2)]
+    assert [sum(lengths[shard] for shard in found) for found in own] == [49, 46]

@@ -277,7 +277,7 @@ class GraphBatches:
         steps = len(self.rows) // self.batch_size
         epoch, number = divmod(step, steps)
         order, shards = _epoch(self.seed, epoch, self.lengths, size, steps * num_shards)  # type: ignore[attr-defined]  # set above
-        # longest first: a worker that is done takes the next shard, so the short ones fill the gaps
+        # longest first: a worker with one of the longest has one of the shortest too, and who is done takes what is left
         longest_first = np.sort(shards[number * num_shards : (number + 1) * num_shards])[::-1]
         first = int(longest_first[g]) * size
         rows = [self.rows[i] for i in order[first : first + size].tolist()]
