@@ -41,7 +41,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "average": 0.0,
     },
     "word": {
-        "steps": 5500,
+        "steps": 4500,
         "lr": 0.003,
         "width": 320,
         "layers": 3,
@@ -64,7 +64,7 @@ class TrainConfig:
     )
     loss: Literal["wce", "ce", "mix", "ged"] = option("wce", help="loss; wce bounds the edit distance")
     steps: int | None = option(
-        None, help="updates to make; 1,500 for texts, 5,500 for sentences", short="-s", metavar="N"
+        None, help="updates to make; 1,500 for texts, 4,500 for sentences", short="-s", metavar="N"
     )
     batch: int = option(128, help="examples per step; 32 per shard fill the vectors of every CPU")
     shards: int | None = option(
