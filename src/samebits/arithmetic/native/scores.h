@@ -4,51 +4,77 @@
 #define SAMEBITS_SCORES_H
 #include "sequences.h"
 
-#define ABREAST 4
+#define TALL (VL >= 16 ? 4 : 2) /* rows of a tile of pairs, by ABREAST columns: as many sums as there are registers for */
+
+/* out[r][c][lane] = sum over k of x[r][k][lane] * y[c][k][lane]: `rows` by `columns` chains side by side, so that none waits for itself.
+   Both numbers are constants where this is inlined. */
+INLINE void score_tile(const float* x, const float* y, Size num_k, int rows, int columns, float* out, Size m) {
+    const Size jump = num_k * PANEL;
+    EACH_LANE(l) {
+        V sums[4][ABREAST];
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) sums[r][c] = vset(0.0f);
+        for (Size k = l; k < jump; k += PANEL)
+            for (int r = 0; r < rows; r++) {
+                const V v = vload(x + r * jump + k);
+                for (int c = 0; c < columns; c++) sums[r][c] = vfma(v, vload(y + c * jump + k), sums[r][c]);
+            }
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) vstore(out + (r * m + c) * PANEL + l, sums[r][c]);
+    }
+}
 
 /* out[i][j][lane] = sum over k of a[i][k][lane] * b[j][k][lane], one ascending chain each. */
 static void pair_scores(const float* a, Size n, const float* b, Size m, Size num_k, float* out) {
-    for (Size i = 0; i < n; i++)
-        for (Size j0 = 0; j0 < m; j0 += ABREAST) {
-            const Size wide = m - j0 < ABREAST ? m - j0 : ABREAST;
-            EACH_LANE(l) {
-                V sums[ABREAST] = {vset(0.0f), vset(0.0f), vset(0.0f), vset(0.0f)};
-                const float *x = a + i * num_k * PANEL + l, *y = b + j0 * num_k * PANEL + l;
-                if (wide == ABREAST)
-                    for (Size k = 0; k < num_k * PANEL; k += PANEL)
-                        for (int s = 0; s < ABREAST; s++) sums[s] = vfma(vload(x + k), vload(y + s * num_k * PANEL + k), sums[s]);
-                else
-                    for (Size k = 0; k < num_k * PANEL; k += PANEL)
-                        for (Size s = 0; s < wide; s++) sums[s] = vfma(vload(x + k), vload(y + s * num_k * PANEL + k), sums[s]);
-                for (Size s = 0; s < wide; s++) vstore(out + (i * m + j0 + s) * PANEL + l, sums[s]);
-            }
+    const Size jump = num_k * PANEL;
+    for (Size i = 0, tall; i < n; i += tall) {
+        const float* x = a + i * jump;
+        tall = n - i < TALL ? 1 : TALL;
+        for (Size j = 0, wide; j < m; j += wide) {
+            const float* y = b + j * jump;
+            float* to = out + (i * m + j) * PANEL;
+            wide = m - j < ABREAST ? 1 : ABREAST;
+            if (tall == TALL && wide == ABREAST) score_tile(x, y, num_k, TALL, ABREAST, to, m);
+            else if (tall == TALL) score_tile(x, y, num_k, TALL, 1, to, m);
+            else if (wide == ABREAST) score_tile(x, y, num_k, 1, ABREAST, to, m);
+            else score_tile(x, y, num_k, 1, 1, to, m);
         }
+    }
+}
+
+/* to[r][c][lane] += sum over j of s(r, j)[lane] * y[j][c][lane]: chains side by side as in score_tile. */
+INLINE void gradient_tile(const float* s, Size row_step, Size column_step, const float* y, Size m, Size num_k, int rows, int columns,
+                          float* to) {
+    EACH_LANE(l) {
+        V sums[4][ABREAST];
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) sums[r][c] = vload(to + (r * num_k + c) * PANEL + l);
+        for (Size j = 0; j < m; j++)
+            for (int r = 0; r < rows; r++) {
+                const V g = vload(s + r * row_step + j * column_step + l);
+                for (int c = 0; c < columns; c++) sums[r][c] = vfma(g, vload(y + (j * num_k + c) * PANEL + l), sums[r][c]);
+            }
+        for (int r = 0; r < rows; r++)
+            for (int c = 0; c < columns; c++) vstore(to + (r * num_k + c) * PANEL + l, sums[r][c]);
+    }
 }
 
 /* into[i][k][lane] += sum over j of scores(i, j) * b[j][k][lane], ascending j, going on from what is there. Scores are
    `row_step` floats apart for i and `column_step` for j, so that both sides use this. */
 static void pair_gradient(const float* scores, Size row_step, Size column_step, Size n, const float* b, Size m, Size num_k, float* into) {
-    for (Size i = 0; i < n; i++)
-        for (Size k0 = 0; k0 < num_k; k0 += ABREAST) {
-            const Size wide = num_k - k0 < ABREAST ? num_k - k0 : ABREAST;
-            EACH_LANE(l) {
-                V sums[ABREAST];
-                float* to = into + (i * num_k + k0) * PANEL + l;
-                const float *s = scores + i * row_step + l, *y = b + k0 * PANEL + l;
-                for (Size c = 0; c < wide; c++) sums[c] = vload(to + c * PANEL);
-                if (wide == ABREAST)
-                    for (Size j = 0; j < m; j++) {
-                        const V g = vload(s + j * column_step);
-                        for (int c = 0; c < ABREAST; c++) sums[c] = vfma(g, vload(y + j * num_k * PANEL + c * PANEL), sums[c]);
-                    }
-                else
-                    for (Size j = 0; j < m; j++) {
-                        const V g = vload(s + j * column_step);
-                        for (Size c = 0; c < wide; c++) sums[c] = vfma(g, vload(y + j * num_k * PANEL + c * PANEL), sums[c]);
-                    }
-                for (Size c = 0; c < wide; c++) vstore(to + c * PANEL, sums[c]);
-            }
+    for (Size i = 0, tall; i < n; i += tall) {
+        const float* s = scores + i * row_step;
+        tall = n - i < TALL ? 1 : TALL;
+        for (Size k = 0, wide; k < num_k; k += wide) {
+            const float* y = b + k * PANEL;
+            float* to = into + (i * num_k + k) * PANEL;
+            wide = num_k - k < ABREAST ? 1 : ABREAST;
+            if (tall == TALL && wide == ABREAST) gradient_tile(s, row_step, column_step, y, m, num_k, TALL, ABREAST, to);
+            else if (tall == TALL) gradient_tile(s, row_step, column_step, y, m, num_k, TALL, 1, to);
+            else if (wide == ABREAST) gradient_tile(s, row_step, column_step, y, m, num_k, 1, ABREAST, to);
+            else gradient_tile(s, row_step, column_step, y, m, num_k, 1, 1, to);
         }
+    }
 }
 
 /* e^(z - top) of the rows that count (below the lane's limit, not row `skip`) in place of the logits, 0 elsewhere. */

@@ -9,6 +9,7 @@
 
 #define TOGETHER 4 /* panels that go through the blocks of the weights together: they fit into the second cache */
 #define TURNED_TOGETHER 8
+#define ABREAST 4 /* features or columns whose chains run side by side */
 
 /* c[panel][m][lane] = weights * b[panel][k][lane], panels `b_jump` and `c_jump` floats apart. */
 static void weights_times(const float* packed, Size rows, Size num_k, const float* b, Size b_jump, float* c, Size c_jump, Size panels,
@@ -67,18 +68,27 @@ static void weights_gradient(const float* grad, Size rows, const float* x, Size 
     }
 }
 
+/* The sums over all panels of `columns` features from `grad` on, every lane by itself, then the lanes from first to last. */
+INLINE void bias_tile(const float* grad, Size jump, Size panels, int columns, float* into, int go_on) {
+    float lanes[ABREAST][PANEL], sums[ABREAST];
+    EACH_LANE(l) {
+        V s[ABREAST];
+        for (int c = 0; c < columns; c++) s[c] = vset(0.0f);
+        for (Size p = 0; p < panels; p++)
+            for (int c = 0; c < columns; c++) s[c] = vadd(s[c], vload(grad + p * jump + c * PANEL + l));
+        for (int c = 0; c < columns; c++) vstore(lanes[c] + l, s[c]);
+    }
+    for (int c = 0; c < columns; c++) sums[c] = go_on ? into[c] : 0.0f;
+    for (int l = 0; l < PANEL; l++)
+        for (int c = 0; c < columns; c++) sums[c] += lanes[c][l];
+    for (int c = 0; c < columns; c++) into[c] = sums[c];
+}
+
 /* Gradient of a bias: every lane over all panels, then the lanes from first to last, beginning from what is there if `go_on`. */
 static void bias_gradient(const float* grad, Size rows, Size panels, float* into, int go_on) {
-    for (Size f = 0; f < rows; f++) {
-        float lanes[PANEL], sum = go_on ? into[f] : 0.0f;
-        EACH_LANE(l) {
-            V s = vset(0.0f);
-            for (Size p = 0; p < panels; p++) s = vadd(s, vload(grad + (p * rows + f) * PANEL + l));
-            vstore(lanes + l, s);
-        }
-        for (int l = 0; l < PANEL; l++) sum += lanes[l];
-        into[f] = sum;
-    }
+    Size f = 0;
+    for (; f + ABREAST <= rows; f += ABREAST) bias_tile(grad + f * PANEL, rows * PANEL, panels, ABREAST, into + f, go_on);
+    for (; f < rows; f++) bias_tile(grad + f * PANEL, rows * PANEL, panels, 1, into + f, go_on);
 }
 
 /* (1 - w) / (1 + w) with w = e^(-2|x|), and the sign of x. */
