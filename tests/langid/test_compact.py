@@ -120,6 +120,8 @@ def test_explanations_add_up_to_the_lead(model: langid.LangidModel) -> None:
             np.array([0]),
             np.array([len(TEXTS["en"])]),
             4096,
+            None,
+            model.ranker.enough(np.ones(len(model.languages), np.uint8)),
         )[0][0]
         + model.ranker.files.biases
     )

@@ -16,8 +16,8 @@ from samebits.core.digest import canonical_json
 from samebits.core.options import RunOptions
 from samebits.data.artifact import manifest_digest
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError
-from samebits.kernels.langid.compact import WordCache
-from samebits.langid.model.ranking import SENTENCE, column_of, near_weights
+from samebits.kernels.langid.spans import words_of
+from samebits.langid.model.ranking import SENTENCE, column_of, near_weights, settle_scores
 
 MENU = {
     "nb": [
@@ -125,8 +125,8 @@ def test_the_best_of_a_group_keeps_the_score_of_the_group(folder: Path) -> None:
     """What is settled among near languages changes nothing against others."""
     model = langid.LangidModel.load(folder)
     column = column_of(["eg veit ikkje", "ein hund"])
-    columns = model.ranker.scorer.score(column.buffer, column.starts, column.stops, 4096)[0]
-    scores = model.ranker._scores(column, slice(0, 2), WordCache())[0]
+    columns, letters, _ = model.ranker.scorer.score(column.buffer, column.starts, column.stops, 4096)
+    scores = settle_scores(model.ranker.files, columns, letters, model.ranker.groups)
     names = model.languages
     group = [names.index("nb"), names.index("nn")]
     before = columns[:, : len(names)] + model.ranker.files.biases
@@ -205,7 +205,7 @@ def test_serbian_in_cyrillic_speaks_for_serbian_in_latin_letters(tmp_path: Path)
     ]
     model = train(tmp_path, lines, source_column="source")
     columns = model.ranker.near_columns
-    ((_, features),) = model.ranker.scorer.words_of(b"lepo", 4096)
+    ((_, features),) = words_of(model.ranker.scorer, b"lepo", 4096)
     values = dict(features[-1][2])
     assert features[-1][:2] == (0, 0), "the word itself is last"
     serbian, croatian = (values.get(columns[model.languages.index(name)], 0) for name in ("sr", "hr"))

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.kernels.langid.enough import Enough
 from samebits.kernels.langid.text.unicode import Tables
 
 def check_stream(buckets: NDArray[np.uint32], stream: NDArray[np.uint16], num_languages: int) -> bool: ...
@@ -28,7 +29,8 @@ class CompactScorer:
         stops: NDArray[np.int64],
         most_points: int,
         cache: WordCache | None = None,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
-    def words_of(
-        self, text: bytes, most_points: int
-    ) -> list[tuple[str, list[tuple[int, int, list[tuple[int, int]]]]]]: ...
+        enough: Enough | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+        """Scores, known letters and whether a text is noise; with ``enough``, scores and letters of what was read."""
+    @property
+    def places(self) -> NDArray[np.uint8]: ...

@@ -55,11 +55,22 @@ class CompactFiles(NamedTuple):
         """Languages, and further columns of near ones."""
         return len(self.languages) + sum(map(len, self.near))
 
-    def scorer(self) -> CompactScorer:
-        """Make the kernel's view of them."""
+    def all_floors(self) -> NDArray[np.int32]:
+        """Return the floors of all columns: further ones have none."""
         floors = np.zeros(self.num_columns, np.int32)
         floors[: len(self.floors)] = self.floors
-        return CompactScorer(load_tables(), self.buckets, self.stream, LEVELS, floors)
+        return floors
+
+    def scorer(self) -> CompactScorer:
+        """Make the kernel's view of them.
+
+        Raises:
+            ArtifactCorrupt: if features crowd in a few buckets, which no key of training does.
+        """
+        try:
+            return CompactScorer(load_tables(), self.buckets, self.stream, LEVELS, self.all_floors())
+        except ValueError as error:
+            raise ArtifactCorrupt(f"a compact model of {len(self.languages)} languages: {error}") from error
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the numbers of near languages, group after group, and where each group ends."""

@@ -49,6 +49,7 @@ cdef int strengths[SLOTS]
 cdef bint joints[128]
 cdef uint64_t FROM = 0x66726F6D, IMPORT = 0x696D706F7274, RETURN = 0x72657475726E
 cdef uint64_t RAISE = 0x7261697365, YIELD = 0x7969656C64
+cdef bint plain_signs[128]  # letters and digits: most of a text
 cdef int signs[128]  # how much a sign speaks for code, in letters
 
 
@@ -67,7 +68,7 @@ cdef int strength_of(uint64_t packed) noexcept nogil:
 
 cdef int fill_tables() except -1:
     cdef uint64_t packed, k
-    cdef int strength
+    cdef int strength, number
     for strength, words in (
         (STRONG, b"typedef struct unsigned extern elif printf sizeof nullptr enum endif ifdef ifndef define include"),
         (WEAK, b"return if for while else from class try new case with public private static break continue raise "
@@ -85,6 +86,8 @@ cdef int fill_tables() except -1:
     # Between two letters or digits the first are signs of an address, a path or code.
     for letter in b"./\\_=@:+&%#([{<>|*$":
         joints[letter] = True
+    for number in range(128):
+        plain_signs[number] = is_alnum(number)
     for letter in b"{}[]<>=_\\|*^~":
         signs[letter] = 2 * PER_SIGN
     for letter in b";&+%$#@":  # prose has them too
@@ -150,6 +153,15 @@ cdef bint is_name(const uint32_t* c, int64_t n) noexcept nogil:
         else:
             capitals = small = 0
     return False
+
+
+cdef bint is_simple(const uint32_t* c, int64_t n) noexcept nogil:
+    """Whether a token is of small letters or none of ASCII, perhaps with a capital before and a stop behind: neither odd nor a name."""
+    cdef int64_t i
+    for i in range(n):
+        if not (97 <= c[i] < 123 or c[i] >= 128 or (i == 0 and 65 <= c[i] < 91)):
+            return i > 0 and i == n - 1 and (c[i] == 44 or c[i] == 46 or c[i] == 58 or c[i] == 59 or c[i] == 33 or c[i] == 63)
+    return True
 
 
 cdef uint64_t packed_of(const uint32_t* c, int64_t n) noexcept nogil:
@@ -245,6 +257,8 @@ cdef void read_token(Line* line, const uint32_t* c, int64_t n, int64_t letters) 
     line.visible += n
     if strength == WEAK:
         line.weak += letters
+    elif strength == 0 and is_simple(c, n):
+        line.plain += letters
     elif strength == STRONG or is_odd(c, n):
         line.odd += letters
     elif is_name(c, n):
@@ -287,7 +301,11 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
     memset(&line, 0, sizeof(Line))
     while i < num:
         start, letters, assigned, sign_letters = i, 0, 0, 0
-        while i < num and not flags_of(t, raw[i]) & SPACE:
+        while i < num and not (raw[i] == 32 or flags_of(t, raw[i]) & SPACE):
+            if raw[i] < 128 and plain_signs[raw[i]]:
+                letters += raw[i] >= 65
+                i += 1
+                continue
             letters += raw[i] >= 128 or (raw[i] >= 65 and is_alnum(raw[i]))
             line.is_foreign = line.is_foreign or raw[i] >= 128
             sign_letters += signs[raw[i]] if raw[i] < 128 else 0

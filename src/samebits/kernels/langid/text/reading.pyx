@@ -20,7 +20,8 @@ cdef bint start_reader(Reader* r, int64_t most) noexcept nogil:
     r.wide = <uint32_t*>malloc((4 * most + 4) * sizeof(uint32_t))
     r.edged = <uint32_t*>malloc((4 * most + 8) * sizeof(uint32_t))
     r.keys = <uint64_t*>malloc(MOST_LETTERS * (4 * most + 8) * sizeof(uint64_t))
-    return r.raw != NULL and r.wide != NULL and r.edged != NULL and r.keys != NULL
+    r.starts = <int64_t*>malloc((most // 2 + 1) * sizeof(int64_t))
+    return r.raw != NULL and r.wide != NULL and r.edged != NULL and r.keys != NULL and r.starts != NULL
 
 
 cdef void free_reader(Reader* r) noexcept nogil:
@@ -28,6 +29,7 @@ cdef void free_reader(Reader* r) noexcept nogil:
     free(r.wide)
     free(r.edged)
     free(r.keys)
+    free(r.starts)
 
 
 cdef void read_text(Reader* r, const uint8_t* p, int64_t n, int64_t most) noexcept nogil:
@@ -43,20 +45,18 @@ cdef inline bint is_arabic(uint32_t c) noexcept nogil:
     return 0x600 <= c < 0x700
 
 
-cdef int64_t next_word(const Points* t, Reader* r) noexcept nogil:
-    """Put the next word with its edges into r.edged; returns its length, 0 at the end of the text.
+cdef int64_t take_word(const Points* t, Reader* r, bint* plain) noexcept nogil:
+    """Put the letters and marks of the next word into r.wide as they are written; returns how many, 0 at the end of the text.
 
-    The same rules as training's ``fold``: letters and marks, in lower case, NFC. Heh with a zero-width non-joiner is
-    how Sorani was long written for AE; other joiners end a word in Arabic script and are dropped elsewhere.
+    Heh with a zero-width non-joiner is how Sorani was long written for AE; other joiners end a word in Arabic script and
+    are dropped elsewhere.
     """
-    cdef int64_t i = r.at, n = r.num, k = 1, m, j
-    cdef int64_t folded
+    cdef int64_t i = r.at, n = r.num, m = 0
     cdef uint32_t c
-    cdef bint plain = True
+    plain[0] = True
     while i < n and <int64_t>r.raw[i] + t.fold[record_of(t, r.raw[i])] <= 0:
         i += 1
     r.start = i
-    m = 0
     while i < n:
         c = r.raw[i]
         if c == ZWNJ or c == ZWJ:
@@ -68,11 +68,31 @@ cdef int64_t next_word(const Points* t, Reader* r) noexcept nogil:
             continue
         if <int64_t>c + t.fold[record_of(t, c)] <= 0:
             break
-        plain = plain and not (c >= 0x300 and flags_of(t, c) & COMPOSES)
+        plain[0] = plain[0] and not (c >= 0x300 and flags_of(t, c) & COMPOSES)
         r.wide[m] = c
         m += 1
         i += 1
     r.stop = r.at = i
+    return m
+
+
+cdef int64_t mark_words(const Points* t, Reader* r) noexcept nogil:
+    """Put where each word begins into r.starts; returns how many there are."""
+    cdef int64_t num = 0
+    cdef bint plain
+    while take_word(t, r, &plain):
+        r.starts[num] = r.start
+        num += 1
+    return num
+
+
+cdef int64_t next_word(const Points* t, Reader* r) noexcept nogil:
+    """Put the next word with its edges into r.edged; returns its length, 0 at the end of the text.
+
+    The same rules as training's ``fold``: letters and marks, in lower case, NFC.
+    """
+    cdef bint plain
+    cdef int64_t k = 1, j, folded, m = take_word(t, r, &plain)
     if m == 0:
         return 0
     if not plain:
