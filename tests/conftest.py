@@ -16,8 +16,8 @@ from tests.command_line import Run, command_line
 REPO = Path(__file__).resolve().parent.parent
 SHARED_DATA = Path(os.environ.get("SAMEBITS_SHARED_DATA", REPO.parent / "shared" / "data"))
 
-# Set by pytest, and by ray and polars when they are imported.
-NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT", "_RJEM_MALLOC_CONF"}
+# Set by pytest, by ray and polars when they are imported, and by Dask 2024.8 while a nanny starts another worker.
+NOT_OURS = {"PYTEST_CURRENT_TEST", "RAY_CLIENT_MODE", "PYTHONBREAKPOINT", "_RJEM_MALLOC_CONF", "DASK_PARENT"}
 
 # Folders of tests whose subject is processes: two of them at once would only wait for one another.
 STARTS_WORKERS = ("executors", "faults", "lockstep", "parity")

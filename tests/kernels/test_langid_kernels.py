@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from samebits.kernels.langid.confusion import pairwise_sum
 from samebits.kernels.langid.dict import Dictionary, accumulate, first_rows
 from samebits.kernels.langid.features import count_features, features_of, log2_fixed
 from samebits.kernels.langid.known import score_rows
@@ -295,3 +296,25 @@ def test_a_label_ends_at_the_first_space_and_needs_its_prefix() -> None:
     ends = split_labels(data, starts, stops, b"__label__")
     assert (ends - starts)[[0, 3]].tolist() == [11, 11]
     assert ends[[1, 2]].tolist() == [-1, -1]
+
+
+def added_pairwise(values: list[float]) -> float:
+    if len(values) > 128:
+        half = len(values) // 2 // 8 * 8
+        return added_pairwise(values[:half]) + added_pairwise(values[half:])
+    whole = len(values) // 8 * 8
+    a, b, c, d, e, f, g, h = (added(values[i:whole:8]) for i in range(8))
+    return added(values[whole:], ((a + b) + (c + d)) + ((e + f) + (g + h)))
+
+
+def added(values: list[float], total: float = 0.0) -> float:
+    for value in values:  # not sum(), which compensates from Python 3.12 on
+        total += value
+    return total
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 127, 128, 129, 1000, 100_003])
+def test_a_sum_of_floats_is_added_in_one_written_out_order(size: int) -> None:
+    """The order is the kernel's own: NumPy 1.26 and 2 add 100,003 numbers in different ones."""
+    values = np.arange(1, size + 1, dtype=np.float64) ** 2 / 7.0
+    assert pairwise_sum(values).hex() == added_pairwise(values.tolist()).hex()

@@ -1,6 +1,6 @@
-"""The mean of numbers that lie on many workers, to the last bit what NumPy's mean of all of them in one array is.
+"""The mean of numbers that lie on many workers, to the last bit the mean of all of them in one array.
 
-NumPy adds pairwise: an array of more than 128 numbers is cut near its middle, at a multiple of 8, and the sums of both sides are
+The kernel adds pairwise: an array of more than 128 numbers is cut near its middle, at a multiple of 8, and the sums of both sides are
 added. Which numbers are added in which order follows from the length alone. So whoever holds a range of the whole array adds up
 every branch of that tree that lies within it, and sends these sums, and the few numbers of leaves that lie across its ends.
 """
@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.kernels.langid.confusion import pairwise_sum
+
 __all__ = ["mean_of", "sums_of"]
 
-LEAF = 128  # what NumPy adds up in one go
+LEAF = 128  # what the kernel adds up in one go
 
 
 def _halves(start: int, size: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -33,7 +35,7 @@ def sums_of(values: NDArray[np.float64], first: int, total: int) -> dict[str, An
         part = values[max(start - first, 0) : start + size - first]
         if len(part) == size:
             branches.append((start, size))
-            sums.append(float(np.add.reduce(part)))
+            sums.append(pairwise_sum(part))
         else:  # a leaf across an end
             loose.append([max(start, first), part])
     return {
@@ -59,7 +61,7 @@ def mean_of(parts: Sequence[dict[str, Any]], total: int) -> float:
 
     >>> values = np.arange(1000) / 7
     >>> parts = [sums_of(values[:300], 0, 1000), sums_of(values[300:], 300, 1000)]
-    >>> mean_of(parts, 1000) == values.mean()
+    >>> mean_of(parts, 1000) == pairwise_sum(values) / 1000
     True
     """
     if not total:
@@ -80,6 +82,6 @@ def _sum(start: int, size: int, sums: dict[tuple[int, int], float], loose: dict[
     if (start, size) in sums:
         return sums[start, size]
     if size <= LEAF:
-        return float(np.add.reduce(np.array([loose[i] for i in range(start, start + size)])))
+        return pairwise_sum(np.array([loose[i] for i in range(start, start + size)]))
     left, right = _halves(start, size)
     return _sum(*left, sums, loose) + _sum(*right, sums, loose)

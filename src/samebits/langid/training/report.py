@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.artifact import ArtifactWriter
-from samebits.kernels.langid.confusion import confusion_table
+from samebits.kernels.langid.confusion import confusion_table, pairwise_sum
 from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.training.encode import narrow
 
@@ -80,7 +80,7 @@ def make_report(
         languages: Names of all.
     """
     every = confusion_of(labels, top, len(languages))
-    margin = float(margins.mean()) if len(margins) else 0.0
+    margin = pairwise_sum(margins) / len(margins) if len(margins) else 0.0
     return report_of(every, margin, trained=trained, languages=languages)
 
 
