@@ -63,7 +63,7 @@ def test_threads_are_started_without_what_they_do_not_need(rows: Path, tmp_path:
     flags = ("-t", "byte", "-q", "-w", "2", "--cell-mb", "0.00001")
     loaded = run("tokens", "build", str(rows), "-o", str(tmp_path / "store"), *flags).stdout.split("|")
     assert "samebits.executors.threads" in loaded
-    not_needed = {"concurrent.futures", "logging", "html", "random"}
+    not_needed = {"concurrent.futures", "logging", "html", "random", "shutil"}
     assert sorted((not_needed - of_numpy()).intersection(loaded)) == []
 
 

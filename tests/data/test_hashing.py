@@ -16,11 +16,12 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.count.config import CountConfig
 from samebits.data.inputs import hashing
-from samebits.data.inputs.blocks import READ_BYTES
+from samebits.data.inputs.blocks import EARLY, EARLY_BYTES, READ_BYTES, begin_hashing
 from samebits.data.inputs.corpus import open_corpus
 from samebits.data.inputs.reading import reading_by
 from samebits.errors import InputError, Interrupted, PlanMismatch
 from samebits.executors.serial import SerialExecutor
+from samebits.machine import early_start
 from samebits.testing import ShuffledExecutor
 
 LINE = b"to be or not to be, that is the question\n"
@@ -157,3 +158,19 @@ def test_a_resume_with_a_changed_input_is_refused_by_its_digest(
     path.write_bytes(path.read_bytes()[:-2] + b"x\n")
     with pytest.raises(PlanMismatch, match="first difference: input_digest"):
         api.run("count", config, output=output, executor=Stops())
+
+
+def test_what_was_hashed_early_is_taken_unless_the_size_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * (EARLY_BYTES + 5))
+    expected = open_corpus([path]).sources[0].blocks
+    begin_hashing(str(path))
+    early_start.look(EARLY + str(path))
+    path.write_bytes(b"y" * (EARLY_BYTES + 5))  # whoever reads it finds out
+    assert open_corpus([path]).sources[0].blocks == expected
+    changed = open_corpus([path]).sources[0].blocks  # taken once
+    assert changed != expected
+    begin_hashing(str(path))
+    early_start.look(EARLY + str(path))
+    path.write_bytes(b"z")
+    assert open_corpus([path]).sources[0].size == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
+import os
 from pathlib import Path
 from typing import Any
 
@@ -281,9 +281,9 @@ def test_a_missing_special_token_is_named_before_any_work(
 
 def test_a_build_that_cannot_fit_is_refused_first(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     class Small:
-        free = 10
+        f_bavail, f_frsize = 10, 1
 
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Small)
+    monkeypatch.setattr(os, "statvfs", lambda folder: Small)
     with pytest.raises(OutputFailed, match="on disk"):
         build()
 

@@ -20,8 +20,7 @@ from samebits.tokens.config import TokensConfig
 from samebits.tokens.encoders.interface import column_of
 from samebits.tokens.encoders.probe import probe_texts
 from samebits.tokens.tokenizers.file_tokenizer import FileTokenizer
-from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer, open_tokenizer
-from samebits.tokens.tokenizers.sentencepiece_file import looks_like_sentencepiece
+from samebits.tokens.tokenizers.open_tokenizer import load_tokenizer, looks_like_sentencepiece, open_tokenizer
 from samebits.tokens.tokenizers.tiktoken_file import looks_like_tiktoken
 
 TITLES = (

@@ -1,4 +1,4 @@
-"""Begin loading a tokenizer file while the command's own modules are being imported.
+"""Begin loading a tokenizer file, and encoding, while the command's own modules are being imported.
 
 gigatoken builds its tables for a file of 32,000 ids in 0.08 s, fastokens in 0.26 s without holding the GIL, our own kernel in 0.015 s,
 and the imports take as long on another core. This looks at the arguments before click is imported, so it only guesses: which encoder is
@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from samebits.tokens.early.cut import Cut
 
 __all__ = ["begin_early"]
 
@@ -21,20 +24,24 @@ def begin_early(arguments: Sequence[str]) -> None:
     """Start what ``tokens build -t FILE`` is going to need."""
     if list(arguments[:2]) != ["tokens", "build"] or any(a.startswith("--special-tokens") for a in arguments):
         return
-    import hashlib
     from pathlib import Path
 
+    from samebits.data.inputs.blocks import begin_hashing
     from samebits.machine import early_start as early
-    from samebits.tokens.encoders.probe_memory import probe_key, was_equal
+    from samebits.tokens.early.guess import guess_cut
+    from samebits.tokens.encoders.probe_memory import document_digest, probe_key, was_equal
 
+    cut = guess_cut(arguments[2:])
+    if cut is not None:
+        begin_hashing(cut.path)
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
     with suppress(OSError, ImportError):
         document = path.read_bytes()
         if was_equal(probe_key(document, "samebits", "text", "byte pairs")):
-            _begin_byte_pairs(document)
+            _begin_byte_pairs(document, cut)
             return
-        digest = hashlib.sha256(document).hexdigest()
+        digest = document_digest(document)
         if was_equal(probe_key(document, "gigatoken", "text")):
             early.begin(f"gigatoken text {digest}", lambda: _load_gigatoken(document))
         elif was_equal(probe_key(document, "fastokens", "text")):
@@ -48,12 +55,16 @@ def _value_of(flags: Sequence[str], arguments: Sequence[str]) -> str:
     return next((a.partition("=")[2] for a in arguments if a.partition("=")[0] in flags), "")
 
 
-def _begin_byte_pairs(document: bytes) -> None:
-    """Read the merges; what is imported for it the command needs anyway, and two threads that import wait for one another."""
+def _begin_byte_pairs(document: bytes, cut: Cut | None) -> None:
+    """Read the merges, then encode; what is imported for it the command needs anyway, and two threads that import wait for one another."""
     from samebits.machine import early_start as early
     from samebits.tokens.encoders.byte_pairs_encoder import EARLY, BytePairsEncoder
 
     early.begin(EARLY, lambda: (document, BytePairsEncoder(document)))
+    if cut is not None:
+        from samebits.tokens.early.first_cells import begin_cells, row_end
+
+        begin_cells(cut, lambda: (early.look(EARLY)[1], row_end(document)))
 
 
 def _load_gigatoken(document: bytes) -> Any:

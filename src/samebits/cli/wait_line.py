@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 import click
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.observing import clock, waiting
 
 __all__ = ["show_waits"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from samebits.core.config import option
+from samebits.core.light_dataclass import dataclass
 from samebits.core.ports.place import STALL_TIMEOUT
 from samebits.errors import ConfigError
 

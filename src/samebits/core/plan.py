@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, overload
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.core.digest import canonical_json
+from samebits.core.light_dataclass import dataclass
 
 __all__ = ["Plan", "Shard", "ShardTable", "cut"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.observing.events import Metric, Observer, ignore
 from samebits.core.plan import Plan, Shard
 from samebits.data.files import writing

@@ -6,10 +6,10 @@ resume. To add one, write a class with that contract and add a line to ``EXECUTO
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.ports.place import STALL_TIMEOUT
 from samebits.errors import ConfigError, did_you_mean
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["begin", "take"]
+__all__ = ["begin", "look", "take"]
 
 _BEGUN: dict[str, tuple[threading.Thread, list[Any]]] = {}  # with what the thread has made, if it has
 
@@ -33,6 +33,14 @@ def begin(key: str, make: Callable[[], Any]) -> None:
     thread.start()
 
 
+def look(key: str) -> Any | None:
+    """Return what was begun under the key, waiting for it, and leave it there; None if nothing was or it failed."""
+    thread, made = _BEGUN.get(key, (None, []))
+    if thread is not None:
+        thread.join()
+    return made[0] if made else None
+
+
 def take(key: str) -> Any | None:
     """Return what was begun under the key, waiting for it, once; None if nothing was or it failed.
 
@@ -40,7 +48,6 @@ def take(key: str) -> Any | None:
     >>> take("answer"), take("answer")
     (42, None)
     """
-    thread, made = _BEGUN.pop(key, (None, []))
-    if thread is not None:
-        thread.join()
-    return made[0] if made else None
+    found = look(key)
+    _BEGUN.pop(key, None)
+    return found

@@ -25,7 +25,6 @@ from samebits.data.folding.output_file import write_outputs
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import row_starts
 from samebits.data.folding.tree import CountNode, Folding, folding
-from samebits.data.token_store import STORE_FORMAT
 from samebits.errors import InputError
 from samebits.tokens.config import TokensConfig, store_dtype
 from samebits.tokens.encode import EncodeShard, EncodeState, piece_codes
@@ -34,7 +33,7 @@ from samebits.tokens.estimate import estimate
 from samebits.tokens.keeping.encode_node import EncodedShard, EncodeShards
 from samebits.tokens.keeping.kept_rows import IDS, Group, RowTable
 from samebits.tokens.layouts.interface import split_files
-from samebits.tokens.layouts.store_file import Ids, StoreShape
+from samebits.tokens.layouts.store_file import STORE_FORMAT, Ids, StoreShape
 from samebits.tokens.layouts.table import LAYOUTS
 from samebits.tokens.stages import ENCODE, LIMIT, WRITE
 from samebits.tokens.tokenizers.open_tokenizer import LEARNED, built_in, open_tokenizer

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from samebits.core.config import option
+from samebits.core.light_dataclass import dataclass
 from samebits.errors import ConfigError
 from samebits.tokens.layouts.interface import Extras
 from samebits.tokens.layouts.packed import EXPORTS
@@ -42,7 +42,7 @@ class TokensConfig:
         help="what <|endoftext|> and its like become when a text contains them: text, ids, or an error",
         omit_default=True,  # stores of earlier versions keep their digests
     )
-    layout: LayoutName = option(  # noqa: RUF009  # the rule does not see that the alias is a Literal
+    layout: LayoutName = option(  # the rule does not see that the alias is a Literal
         "packed", help="packed: one stream of tokens; rows: fixed length"
     )
     columns: tuple[str, ...] = option(

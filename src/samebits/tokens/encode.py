@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard
 from samebits.data.inputs.corpus import Corpus
 from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
 from samebits.data.readers.rows import iter_rows
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import join_pieces
+from samebits.tokens.early.cut import Cut
+from samebits.tokens.early.first_cells import taken_cell
 from samebits.tokens.encoders.interface import Rows
 from samebits.tokens.long_rows import fit_rows
 from samebits.tokens.special_tokens import first_special
@@ -106,12 +109,22 @@ class EncodeShard:
     def __call__(self, shard: Shard, state: EncodeState, /) -> EncodedPart:
         """Return the shard's rows as one stream of ids with lengths and line numbers."""
         total = _Part(self.dtype)
-        rows = iter_rows(state.corpus, shard, state.template.columns, max_line_bytes=self.max_line_bytes)
-        for block in rows:
+        for block in self._blocks(shard, state):
             total.count(block)
             for batch in [block] if _writes_rows(state, self.dtype) else _batches(block, self.batch_rows):
                 total.add(batch, self, state)
         return total.part()
+
+    def _blocks(self, shard: Shard, state: EncodeState) -> Iterable[RowBlock]:
+        """Return the rows of the shard; those of the first ones may be here already."""
+        corpus, columns = state.corpus, state.template.columns
+        source = corpus.sources[shard.source]
+        if len(columns) == 1 and source.format == "jsonl" and not source.compression:
+            cut = Cut(source.path, corpus.cell_bytes, columns[0], self.max_line_bytes)
+            block = taken_cell(cut, shard.start, shard.stop, size=source.size, blocks=source.blocks)
+            if block is not None:
+                return [block]
+        return iter_rows(corpus, shard, columns, max_line_bytes=self.max_line_bytes)
 
 
 def _batches(block: RowBlock, size: int) -> Iterator[RowBlock]:

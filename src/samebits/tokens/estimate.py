@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.observing.units import show_size
 from samebits.core.plan import Plan, Shard, ShardTable
 from samebits.data.folding.shape import group_shards, row_starts
@@ -63,7 +64,8 @@ class SizeEstimate:
         Raises:
             OutputFailed: if the disk or the memory is too small.
         """
-        free = shutil.disk_usage(folder).free
+        disk = os.statvfs(folder)  # ``shutil`` brings all its compressors: 2 ms
+        free = disk.f_bavail * disk.f_frsize
         needed = self.store_bytes + self.extra_bytes
         if needed > free:
             raise OutputFailed(

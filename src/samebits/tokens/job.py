@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from samebits.core.config import config_digest
 from samebits.core.digest import digest_of
 from samebits.core.engine import Engine
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Plan
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.inputs.corpus import open_corpus

@@ -5,12 +5,12 @@ All of it is arithmetic on (row, start, stop); the tokens are copied once, and n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.kernels.tokens.rows import copy_ranges
 
 __all__ = ["Fitted", "fit_rows"]

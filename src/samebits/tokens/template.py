@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.readers.rowblock import RowBlock, TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.rows import copy_ranges

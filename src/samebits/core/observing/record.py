@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
 from samebits.core.digest import canonical_json
+from samebits.core.light_dataclass import dataclass
 from samebits.core.observing.events import Event, ShardDone, StageDone
 
 __all__ = ["RunRecord", "StageTimes"]

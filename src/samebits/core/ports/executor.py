@@ -7,9 +7,9 @@ journal and resume live in ``engine.py``, and an executor stays small enough to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard
 from samebits.errors import SamebitsError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard
 from samebits.data.folding.piece_files import Index, PieceFolder
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard, cut
 from samebits.data import sealing
 from samebits.data.artifact import ArtifactWriter

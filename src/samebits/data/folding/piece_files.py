@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -23,6 +22,7 @@ import numpy as np
 import xxhash
 
 from samebits.core.codec import decode, encode
+from samebits.core.light_dataclass import dataclass
 from samebits.data.files import writing
 from samebits.errors import SamebitsError
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.engine import Engine
+from samebits.core.light_dataclass import dataclass
 from samebits.core.observing.events import Warned
 from samebits.core.plan import Shard, ShardTable
 from samebits.data.folding.kept_parts import KeptPart, Several, SeveralParts, kept_part

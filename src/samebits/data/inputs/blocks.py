@@ -8,23 +8,34 @@ no time stamp has to be trusted. Why xxh3-128 and why this grid: docs/decisions/
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import xxhash
 
 from samebits.errors import InputError
+from samebits.machine import early_start
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK_BYTES", "DIGEST_BYTES", "READ_BYTES", "VerifiedFile", "hash_blocks"]
+__all__ = [
+    "BLOCK_BYTES",
+    "DIGEST_BYTES",
+    "READ_BYTES",
+    "UnplannedFile",
+    "VerifiedFile",
+    "begin_hashing",
+    "hash_blocks",
+    "taken_blocks",
+]
 
 # Small enough that checking the blocks around a cell's two borders costs little (2 of 34 for a cell of 8 MiB),
 # large enough that the table is 16 bytes in 262,144: 64 MB for a terabyte.
@@ -33,30 +44,55 @@ DIGEST_BYTES = 16
 PAGE_BYTES = 4096
 # Blocks taken in one read(): 2 MiB for each of four threads keeps memory small, keeps the number of system calls low and stays within most caches.
 READ_BYTES = 8 * BLOCK_BYTES
+EARLY = "blocks of "  # what ``machine.early_start`` calls the digests of a file
+EARLY_BYTES = 4 * READ_BYTES
 
 
 def hash_blocks(
-    file: FileIO | BytesIO, *, num_bytes: int | None = None
+    file: FileIO | BytesIO, *, num_bytes: int | None = None, buffer: memoryview | None = None
 ) -> Iterator[tuple[memoryview, bytes]]:
     """Yield each block of an unbuffered file with its digest; the view is valid until the next one is asked for.
 
     Args:
         file: Read from where it stands, which must be on the grid.
         num_bytes: Stop after so many, a multiple of ``READ_BYTES``; None reads to the end.
+        buffer: Room to read into, of whole blocks; ``READ_BYTES`` if it is not given.
 
     >>> import io
     >>> [(len(block), digest.hex()[:8]) for block, digest in hash_blocks(io.BytesIO(b"abc"))]
     [(3, '06b05ab6')]
     """
-    buffer = room_for(READ_BYTES).data
+    buffer = room_for(READ_BYTES).data if buffer is None else buffer
     left = num_bytes
     while (left is None or left > 0) and (filled := _fill(file, buffer)):
         left = left if left is None else left - filled
         for at in range(0, filled, BLOCK_BYTES):
             block = buffer[at : min(at + BLOCK_BYTES, filled)]
             yield block, xxhash.xxh3_128_digest(block)
-        if filled < READ_BYTES:
+        if filled < len(buffer):
             return
+
+
+def begin_hashing(path: str) -> None:
+    """Hash a file on a thread of its own, before it is known what for; ``hash_files`` takes what comes of it.
+
+    It may begin before NumPy is there, and reads much at once, because whoever imports gives other threads little time.
+    """
+    early_start.begin(EARLY + path, lambda: _sized_blocks(path))
+
+
+def taken_blocks(path: str) -> tuple[int, bytes]:
+    """Return the size of a file and the digests of its blocks, if that was begun, once; else -1 and nothing."""
+    return early_start.take(EARLY + path) or (-1, b"")
+
+
+def _sized_blocks(path: str) -> tuple[int, bytes]:
+    digests, size = [], 0
+    with Path(path).open("rb", buffering=0) as file:
+        for block, digest in hash_blocks(file, buffer=memoryview(mmap.mmap(-1, EARLY_BYTES))):
+            size += len(block)
+            digests.append(digest)
+    return size, b"".join(digests)
 
 
 def room_for(num_bytes: int) -> NDArray[np.uint8]:
@@ -66,6 +102,8 @@ def room_for(num_bytes: int) -> NDArray[np.uint8]:
     processors (AMD EPYC) are bad at: reading 35 MB took 18 to 25 ms there, and 5 to 6 ms at any other multiple of 16. Not
     zeroed, so untouched pages cost nothing: files may be tiny.
     """
+    import numpy as np  # not needed to hash, which may begin before it is there
+
     raw = np.empty(num_bytes + PAGE_BYTES, dtype=np.uint8)
     start = -raw.ctypes.data % PAGE_BYTES
     return raw[start : start + num_bytes]
@@ -118,10 +156,12 @@ class VerifiedFile:
         if filled < len(view):
             raise self._changed("it has become shorter", start + filled)
         for at in range(0, filled, BLOCK_BYTES):
-            digest = xxhash.xxh3_128_digest(view[at : at + BLOCK_BYTES])
-            entry = (start + at) // BLOCK_BYTES * DIGEST_BYTES
-            if digest != self._blocks[entry : entry + DIGEST_BYTES]:
-                raise self._changed("other bytes are there now", start + at)
+            self._check(start + at, xxhash.xxh3_128_digest(view[at : at + BLOCK_BYTES]))
+
+    def _check(self, start: int, digest: bytes) -> None:
+        entry = start // BLOCK_BYTES * DIGEST_BYTES
+        if digest != self._blocks[entry : entry + DIGEST_BYTES]:
+            raise self._changed("other bytes are there now", start)
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return the bytes of ``[start, stop)`` rounded out to the grid (``start`` must be on it) and to the end."""
@@ -138,3 +178,19 @@ class VerifiedFile:
             offset=offset,
             hint="let nothing write to the input while it is read, then start the command again",
         )
+
+
+class UnplannedFile(VerifiedFile):
+    """A file that is read before there is a plan: the digests of its blocks are noted, to be compared later."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, size=Path(path).stat().st_size, blocks=b"", origin=path)
+        self._seen: dict[int, bytes] = {}
+
+    def _check(self, start: int, digest: bytes) -> None:
+        self._seen[start // BLOCK_BYTES * DIGEST_BYTES] = digest
+
+    def gave(self, size: int, blocks: bytes) -> bool:
+        """Whether the plan knows a file of this size and every block that was read."""
+        same = (blocks[entry : entry + DIGEST_BYTES] == digest for entry, digest in self._seen.items())
+        return size == self.size and all(same)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.options import HASHING
 from samebits.core.plan import Shard, ShardTable
-from samebits.data.inputs.blocks import READ_BYTES, hash_blocks
+from samebits.data.inputs.blocks import READ_BYTES, hash_blocks, taken_blocks
 from samebits.data.inputs.formats import DELIMITERS
 from samebits.data.inputs.listing import Found
 from samebits.data.inputs.reading import engine_for, read_each
@@ -77,11 +77,21 @@ def hash_files(
     sizes = [_size_of(found) for found in files]
     engine = None if here else _engine(files, sizes, cell_bytes)
     span_bytes = SPAN_BYTES if engine is None else task_bytes(sum(sizes))
-    spans = [_spans(found, size, span_bytes) for found, size in zip(files, sizes, strict=True)]
+    known = [_begun(found, size) for found, size in zip(files, sizes, strict=True)]
+    spans = [
+        _spans(found, size, span_bytes) if done is None else []
+        for found, size, done in zip(files, sizes, known, strict=True)
+    ]
     every = list(chain.from_iterable(spans))
     hashed = iter(read_each(hash_span, every) if engine is None else _hash_on(engine, every, span_bytes))
-    for own in spans:
-        yield list(islice(hashed, len(own)))
+    for own, done in zip(spans, known, strict=True):
+        yield list(islice(hashed, len(own))) if done is None else [done]
+
+
+def _begun(found: Found, size: int) -> Hashed | None:
+    """Return what was hashed early, unless the file has another size now; later changes are found by whoever reads it."""
+    known, blocks = taken_blocks(found.path)
+    return Hashed(size, blocks, b"") if known == size and not _cuts_records(found) else None
 
 
 def task_bytes(num_bytes: int) -> int:

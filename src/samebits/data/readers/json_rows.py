@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.readers.parse import Records, block_of, columns_of, split_piece
 from samebits.data.readers.pieces import Piece
 from samebits.data.readers.rowblock import RowBlock

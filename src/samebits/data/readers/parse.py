@@ -8,12 +8,12 @@ reason in words; nothing is dropped without being counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.readers.pieces import Piece, too_long
 from samebits.data.readers.rowblock import BadRow, RowBlock, TextColumn
 from samebits.kernels.text import lines

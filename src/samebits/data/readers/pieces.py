@@ -9,12 +9,12 @@ Two framings exist: lines, and CSV records, where a quoted field may hold newlin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.inputs.blocks import BLOCK_BYTES, VerifiedFile
 from samebits.kernels.text import lines
 

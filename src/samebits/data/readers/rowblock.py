@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+
+from samebits.core.light_dataclass import dataclass
 
 __all__ = ["BadRow", "RowBlock", "TextColumn"]
 

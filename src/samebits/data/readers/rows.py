@@ -14,10 +14,10 @@ r"""Read one shard of a corpus as rows: the only way jobs read text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard
 from samebits.data.inputs.blocks import VerifiedFile
 from samebits.data.inputs.corpus import Corpus, Source

@@ -6,17 +6,16 @@ gigatoken, which is as fast in one thread, lets one thread in at a time (docs/de
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.byte_pairs.pair_memory import PairMemory
 from samebits.kernels.tokens.byte_pairs.pair_merges import PairMerges
-from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
 from samebits.machine import early_start
 from samebits.tokens.character_classes import character_classes
 from samebits.tokens.encoders.allow_list import (
@@ -29,6 +28,7 @@ from samebits.tokens.encoders.allow_list import (
     without_special_tokens,
 )
 from samebits.tokens.encoders.interface import Ids, Rows, SpecialTokens
+from samebits.tokens.encoders.tokenizer_json import TokenizerJson, read_tokenizer_json
 
 __all__ = ["EARLY", "BytePairsEncoder", "make_byte_pairs", "why_not"]
 
@@ -41,26 +41,15 @@ EARLY = "byte pairs"  # what ``machine.early_start`` calls a file and its encode
 MAX_BYTES = 192 << 20  # of the memory; it is begun anew when it is larger
 
 
-class _Model(msgspec.Struct):
-    vocab: msgspec.Raw
-    merges: msgspec.Raw
-    ignore_merges: bool = False
-
-
-class _TokenizerFile(msgspec.Struct):
-    model: _Model
-    pre_tokenizer: Any
-
-
 class BytePairsEncoder:
     """The merges of a file, and a memory of pre-tokens that threads share."""
 
     def __init__(self, document: bytes, special_tokens: SpecialTokens = "text") -> None:
-        file = msgspec.json.decode(document, type=_TokenizerFile)
-        steps = ALLOWED_PRE_TOKENIZERS.items()
-        self._digits = next(n for name, n in steps if same_step(file.pre_tokenizer, PRE_TOKENIZERS[name]))
-        self._merges = _read_merges(file.model)
-        self._whole = _whole_tokens(file.model.vocab) if file.model.ignore_merges else None
+        file = read_tokenizer_json(document)
+        steps, wanted = ALLOWED_PRE_TOKENIZERS.items(), file.rest.get("pre_tokenizer")
+        self._digits = next(n for name, n in steps if same_step(wanted, PRE_TOKENIZERS[name]))
+        self._merges = _read_merges(file)
+        self._whole = _whole_tokens(file.vocab) if file.model.get("ignore_merges") else None
         self._memory = self._new_memory()
 
     def encode_texts(self, texts: TextColumn) -> Ids:
@@ -96,23 +85,23 @@ def make_byte_pairs(document: bytes, special_tokens: SpecialTokens = "text") -> 
     )
 
 
-def _read_merges(model: _Model) -> PairMerges:
+def _read_merges(file: TokenizerJson) -> PairMerges:
     """Return the merges of a file as pairs of ids.
 
     Raises:
         ValueError: if a merge has no id, or is not a pair.
     """
-    table = TokenTable(memoryview(model.vocab))
+    table = file.table
     try:
-        pairs = table.pairs(memoryview(model.merges))
+        pairs = table.pairs(file.merges)
         return PairMerges(*pairs, table.ids([char.encode() for char in byte_alphabet()]))
     except KeyError as error:
         raise ValueError(f"a merge of {error} has no id") from None
 
 
-def _whole_tokens(vocab: msgspec.Raw) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
+def _whole_tokens(vocab: memoryview) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
     """Return the bytes of all tokens, where each begins, and their ids; a name that spells no bytes is left out."""
-    ids = msgspec.json.decode(vocab, type=dict[str, int])
+    ids: dict[str, int] = json.loads(bytes(vocab))
     alphabet = byte_alphabet()
     known = set(alphabet)
     spelled = {piece: i for piece, i in ids.items() if piece and known.issuperset(piece)}

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from samebits.errors import MissingExtra
@@ -93,7 +92,7 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> E
             key = probe_key(document, entry.package, special_tokens, name)
             if was_equal(key):
                 return EncoderChoice(name, f"{name}: on the allow-list; probed equal to tokenizers before")
-            parsed = parsed or msgspec.json.decode(document)
+            parsed = parsed or _parsed(document)
             reason = entry.why_not(parsed, special_tokens)
             if not reason and entry.defines:
                 return EncoderChoice(name, _why_this(name, reasons))
@@ -107,6 +106,13 @@ def choose_encoder(document: bytes, special_tokens: SpecialTokens = "text") -> E
             reason = f"cannot be used ({error})"
         reasons.append(f"{name}: {reason}")
     raise RuntimeError("the last encoder takes every file")
+
+
+def _parsed(document: bytes) -> dict[str, Any]:
+    """Read a whole file; a file that was probed before needs none of it."""
+    import msgspec
+
+    return msgspec.json.decode(document, type=dict[str, Any])
 
 
 def _why_this(name: str, reasons: list[str]) -> str:
@@ -131,6 +137,6 @@ def _probed(name: str, document: bytes, special_tokens: SpecialTokens) -> Encode
 
 def _special_texts(document: bytes) -> tuple[str, ...]:
     """Texts that hold the special tokens of a file."""
-    added = msgspec.json.decode(document).get("added_tokens") or []
+    added = _parsed(document).get("added_tokens") or []
     names = [token["content"] for token in added if token.get("special")]
     return tuple(text for name in names for text in (f"a {name}b", f"{name}  c {name} {name}", f"d{name}\n"))

@@ -16,10 +16,10 @@ import numpy as np
 from samebits.data.readers.rowblock import TextColumn
 from samebits.kernels.tokens.viterbi import PieceTrie
 from samebits.tokens.encoders.interface import Ids, SpecialTokens
+from samebits.tokens.encoders.tokenizer_json import SIGN
 
-__all__ = ["SIGN", "ViterbiEncoder", "why_not"]
+__all__ = ["ViterbiEncoder", "why_not"]
 
-SIGN = r"(?#sentencepiece)(?!)"  # matches nothing: a step with it says that a file was made of a .model
 UNKNOWN_PENALTY = np.float32(10)
 USER_DEFINED_BONUS = 0.1  # for every byte but the first: such a piece is always taken
 

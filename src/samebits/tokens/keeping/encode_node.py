@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.core.plan import Shard
 from samebits.data.readers.rowblock import BadRow
 from samebits.tokens.encode import EncodedPart, EncodeShard, EncodeState

@@ -8,13 +8,13 @@ is needed to find the place of every row in the store; ``KeptRows`` reads one gr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.folding.output_file import row_pieces
 from samebits.data.folding.piece_files import Index, PieceFolder
 

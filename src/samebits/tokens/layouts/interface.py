@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.array_file import npy_header
-from samebits.data.token_store import TokenStore
 from samebits.tokens.keeping.kept_rows import KeptRows, RowTable
 from samebits.tokens.layouts.store_file import Column, Section, StoreFile, StoreShape
+
+if TYPE_CHECKING:
+    from samebits.data.token_store import TokenStore
 
 __all__ = ["Extras", "StoreLayout", "npy_column", "prompts_of", "source_of", "split_files"]
 

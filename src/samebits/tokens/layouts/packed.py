@@ -7,17 +7,19 @@ and including it. ``train.idx`` makes it readable by Megatron-LM.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.data.array_file import npy_header
-from samebits.data.token_store import TokenStore
 from samebits.tokens.keeping.kept_rows import KeptRows
 from samebits.tokens.layouts.interface import Extras, StoreLayout, npy_column, prompts_of, source_of
 from samebits.tokens.layouts.megatron import index_sections
 from samebits.tokens.layouts.store_file import Column, Ids, Section, StoreShape
+
+if TYPE_CHECKING:
+    from samebits.data.token_store import TokenStore
 
 __all__ = ["EXPORTS", "PACKED"]
 

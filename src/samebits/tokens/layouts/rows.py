@@ -8,16 +8,18 @@ plain padding loop has the padding id there, and so have these files.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.data.token_store import TokenStore
 from samebits.kernels.tokens.rows import place_rows
 from samebits.tokens.keeping.kept_rows import KeptRows
 from samebits.tokens.layouts.interface import Extras, StoreLayout, npy_column, prompts_of, source_of
 from samebits.tokens.layouts.store_file import Column, Section, StoreShape
+
+if TYPE_CHECKING:
+    from samebits.data.token_store import TokenStore
 
 __all__ = ["DEFAULT_LENGTH", "ROWS", "length_dtype"]
 

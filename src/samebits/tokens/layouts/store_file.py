@@ -7,17 +7,18 @@ can make any range of a file from the kept rows that fall into it (``tokens.keep
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.folding.piece_files import PieceFolder
 from samebits.tokens.keeping.kept_rows import KeptRows, RowTable
 
-__all__ = ["Column", "Ids", "Section", "StoreFile", "StoreShape"]
+__all__ = ["STORE_FORMAT", "Column", "Ids", "Section", "StoreFile", "StoreShape"]
 
+STORE_FORMAT = "samebits.tokens.v1"  # as ``data.token_store`` expects it, which takes long to import
 CHUNK_BYTES = 4 << 20  # of a column, made at a time
 
 

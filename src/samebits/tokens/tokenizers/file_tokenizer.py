@@ -9,42 +9,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
-from samebits.kernels.tokens.byte_pairs.token_table import TokenTable
+from samebits.tokens.early.first_cells import taken_rows
 from samebits.tokens.encoders.interface import Encoder, RowEncoder, Rows, SpecialTokens
+from samebits.tokens.encoders.probe_memory import document_digest
 from samebits.tokens.encoders.table import ENCODERS, choose_encoder, make_encoder
+from samebits.tokens.encoders.tokenizer_json import SIGN, added_tokens, num_ids, read_tokenizer_json
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.tokenizers.sentencepiece_file import (
-    PieceNormalizer,
-    piece_normalizer,
-    without_normalizer,
-)
-from samebits.tokens.tokenizers.vocab import SPECIAL_NAMES, Encoded, Specials
+from samebits.tokens.tokenizers.special_ids import special_ids
+from samebits.tokens.tokenizers.vocab import Encoded, Specials
+
+if TYPE_CHECKING:
+    from samebits.tokens.tokenizers.sentencepiece_file import PieceNormalizer
 
 __all__ = ["FileTokenizer", "file_tokenizer"]
 
-# Other people's names for the special tokens, tried in this order after our own.
-KNOWN_NAMES = {
-    "pad": ("<pad>", "[PAD]", "<|finetune_right_pad_id|>", "<|endoftext|>"),
-    "unk": ("<unk>", "[UNK]"),
-    "bos": ("<|begin_of_text|>", "<s>", "[CLS]", "<|startoftext|>"),
-    "sep": ("[SEP]", "<sep>"),
-    "eos": ("<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "[SEP]"),
-}
 BATCH_ROWS = 1000  # texts handed over at once: a few MB, so their copies stay small
 NARROW = 1 << 16
 MIN_BYTES_PER_ENCODER = 50 << 20  # a new encoder costs 0.3 s and a cold cache; less text would not pay for it
@@ -104,16 +95,16 @@ class FileTokenizer:
     @cached_property
     def _normalizer(self) -> PieceNormalizer | None:
         """What SentencePiece does to a text first, if the file was made of one of its models."""
-        return piece_normalizer(self.document)
+        return _piece_normalizer(self.document)
 
     @cached_property
     def _encoded_by(self) -> bytes:
         """The file as the encoder gets it."""
-        return self.document if self._normalizer is None else without_normalizer(self.document)
+        return _without_normalizer(self.document)
 
     @cached_property
     def _key(self) -> tuple[str, str, str]:
-        return self.library, self.special_tokens, hashlib.sha256(self.document).hexdigest()
+        return self.library, self.special_tokens, document_digest(self.document)
 
     def _encoder(self, num_bytes: int) -> Encoder:
         with _LOCK:
@@ -154,7 +145,7 @@ class FileTokenizer:
     def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
         """Encode all texts at once to rows of 16 bits, each text between the same other ids."""
         encoder = cast(RowEncoder, self._encoder(int((texts.stops - texts.starts).sum())))
-        return encoder.encode_rows(texts, before, after)
+        return taken_rows(encoder, texts, before, after) or encoder.encode_rows(texts, before, after)
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Decode with ``tokenizers``; special tokens by name."""
@@ -173,26 +164,6 @@ class FileTokenizer:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
-class _Model(msgspec.Struct):
-    type: str = "BPE"
-    vocab: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _AddedToken(msgspec.Struct):
-    id: int
-    content: str
-    special: bool = False
-
-
-class _TokenizerFile(msgspec.Struct):
-    """What is read of a tokenizer.json here; the merges, most of the file, are left to the library."""
-
-    model: _Model
-    added_tokens: list[_AddedToken] = []  # msgspec copies it
-    truncation: Any = None
-    padding: Any = None
-
-
 def file_tokenizer(
     document: bytes, *, memory_bytes: int = 300 << 20, special_tokens: SpecialTokens = "text"
 ) -> FileTokenizer:
@@ -200,27 +171,27 @@ def file_tokenizer(
 
     Raises:
         ConfigError: if the file sets truncation or padding, which would change what is stored.
-        msgspec.DecodeError: if it is not such a file.
+        ValueError: if it is not such a file.
     """
-    file = msgspec.json.decode(document, type=_TokenizerFile)
+    file = read_tokenizer_json(document)
+    family = str(file.model.get("type") or "BPE")
     for setting in ("truncation", "padding"):
-        if getattr(file, setting):
+        if file.rest.get(setting):
             raise ConfigError(
                 f"the tokenizer file sets {setting}, which would change the stored tokens",
                 hint=f"remove {setting!r} from it; --max-length and --truncate do this here",
             )
-    normalizer = piece_normalizer(document)
-    if normalizer is not None and file.model.type == "Unigram" and special_tokens == "ids":
+    if _piece_normalizer(document) is not None and family == "Unigram" and special_tokens == "ids":
         hint = "use --special-tokens text"
         raise ConfigError("a unigram model of SentencePiece never finds special tokens in text", hint=hint)
-    choice = choose_encoder(document if normalizer is None else without_normalizer(document), special_tokens)
-    added = max((token.id for token in file.added_tokens), default=-1) + 1
-    special = {token.content: token.id for token in file.added_tokens if token.special}
+    choice = choose_encoder(_without_normalizer(document), special_tokens)
+    added = added_tokens(file)
+    special = {token.content: token.id for token in added if token.special}
     made = FileTokenizer(
         document,
-        f"{file.model.type.lower()}.v1",
-        _specials(special),
-        max(added, _num_ids(file.model)),
+        f"{family.lower()}.v1",
+        special_ids(special),
+        num_ids(file),
         choice.name,
         choice.note,
         special_tokens,
@@ -233,18 +204,18 @@ def file_tokenizer(
     return made
 
 
-def _num_ids(model: _Model) -> int:
-    """Return one more than the largest id of a vocabulary: an object of ids, or for Unigram a list of pieces and scores."""
-    if model.type == "Unigram":
-        return len(msgspec.json.decode(model.vocab, type=list[Any]))
-    return TokenTable(memoryview(model.vocab)).num_ids
+def _piece_normalizer(document: bytes) -> PieceNormalizer | None:
+    """Ask ``sentencepiece_file``, which most files do not need."""
+    if document.find(SIGN.encode()) < 0:
+        return None
+    from samebits.tokens.tokenizers.sentencepiece_file import piece_normalizer
+
+    return piece_normalizer(document)
 
 
-def _specials(special: dict[str, int]) -> Specials:
-    found: dict[str, int | None] = {}
-    for key, ours in SPECIAL_NAMES.items():
-        names = (ours, *KNOWN_NAMES[key])
-        found[key] = next((special[name] for name in names if name in special), None)
-    if found["pad"] is None:  # lengths say where padding begins, so any id will do
-        found["pad"] = found["eos"] or 0
-    return Specials(**found)  # type: ignore[arg-type]  # pad is an int by now
+def _without_normalizer(document: bytes) -> bytes:
+    if document.find(SIGN.encode()) < 0:
+        return document
+    from samebits.tokens.tokenizers.sentencepiece_file import without_normalizer
+
+    return without_normalizer(document)

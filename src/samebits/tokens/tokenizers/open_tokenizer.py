@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from samebits.core.regular_file import read_regular
 from samebits.errors import ConfigError, InputError, did_you_mean
 from samebits.tokens.encoders.interface import SpecialTokens
+from samebits.tokens.encoders.probe_memory import document_digest
 from samebits.tokens.tokenizers.file_tokenizer import file_tokenizer
 from samebits.tokens.tokenizers.names import BUILT_IN, LEARNED, PREFIX, built_in
-from samebits.tokens.tokenizers.sentencepiece_file import looks_like_sentencepiece, sentencepiece_to_json
 from samebits.tokens.tokenizers.tiktoken_file import looks_like_tiktoken, split_pattern_name, tiktoken_to_json
 from samebits.tokens.tokenizers.vocab import FORMAT_KEY, ByteTokenizer, Tokenizer, table_tokenizer
 
@@ -21,12 +18,14 @@ __all__ = [
     "LEARNED",
     "built_in",
     "load_tokenizer",
+    "looks_like_sentencepiece",
     "open_tokenizer",
     "read_tokenizer_file",
     "refuse_ambiguous",
     "tokenizer_digest",
 ]
 
+FIRST_FIELD = 0x0A  # the tag of a piece, with which every model of SentencePiece begins
 SNIFF_BYTES = 100  # our own files say what they are in their first line
 FOLDER_FILES = ("tokenizer.json", "tokenizer.model")  # what is looked for in a folder, in this order
 
@@ -79,7 +78,7 @@ def tokenizer_digest(name: str) -> str:
     if kind is not None:
         return kind
     pattern = split_pattern_name(name)[1]
-    digest = hashlib.sha256(read_tokenizer_file(name)).hexdigest()
+    digest = document_digest(read_tokenizer_file(name))
     return f"{digest} {pattern}" if pattern else digest
 
 
@@ -93,14 +92,27 @@ def load_tokenizer(
     """Build a tokenizer from the bytes of its file; ``name`` is for messages, and for tiktoken's patterns."""
     try:
         if document[:SNIFF_BYTES].find(FORMAT_KEY.encode()) >= 0:
-            return table_tokenizer(msgspec.json.decode(document, type=dict[str, Any]))
+            return table_tokenizer(_object(document))
         if looks_like_sentencepiece(document):
+            from samebits.tokens.tokenizers.sentencepiece_file import sentencepiece_to_json
+
             document = sentencepiece_to_json(document)
         elif looks_like_tiktoken(document):
             document = tiktoken_to_json(document, name)
         return file_tokenizer(document, memory_bytes=memory_bytes, special_tokens=special_tokens)
-    except (msgspec.DecodeError, ValueError) as error:
+    except ValueError as error:  # those of msgspec are among them
         if isinstance(error, ConfigError):
             raise ConfigError(f"{name}: {error.message}", hint=error.hint) from None
         hint = "give a tokenizer.json, a .model of SentencePiece, a .tiktoken, or what train-tokenizer wrote"
         raise InputError(f"not a tokenizer file: {error}", path=name, hint=hint) from None
+
+
+def looks_like_sentencepiece(document: bytes) -> bool:
+    """Whether a file begins like a model of SentencePiece: with a piece, which begins with its text."""
+    return len(document) > 3 and document[0] == FIRST_FIELD and document[2] == FIRST_FIELD
+
+
+def _object(document: bytes) -> dict[str, Any]:
+    import msgspec  # 6 ms; most files are read without it
+
+    return msgspec.json.decode(document, type=dict[str, Any])

@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.pieces import normalize_pieces
-from samebits.tokens.encoders.viterbi_encoder import SIGN
+from samebits.tokens.encoders.tokenizer_json import SIGN
 
 __all__ = [
     "PieceNormalizer",
-    "looks_like_sentencepiece",
     "piece_normalizer",
     "sentencepiece_to_json",
     "without_normalizer",
@@ -40,7 +39,6 @@ __all__ = [
 SPACE = "\u2581"  # what stands for a space in a piece
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 UNIGRAM, BPE = 1, 2
-FIRST_FIELD = 0x0A  # the tag of a piece, with which every such file begins
 
 
 @dataclass
@@ -55,11 +53,6 @@ class _Model:
     dummy_prefix: bool = True
     collapse_spaces: bool = True
     escape_spaces: bool = True
-
-
-def looks_like_sentencepiece(document: bytes) -> bool:
-    """Whether a file begins like such a model: with a piece, which begins with its text."""
-    return len(document) > 3 and document[0] == FIRST_FIELD and document[2] == FIRST_FIELD
 
 
 def sentencepiece_to_json(document: bytes) -> bytes:
@@ -188,10 +181,8 @@ class PieceNormalizer:
         return TextColumn(buffer, offsets[:-1], offsets[1:])
 
 
-def piece_normalizer(document: bytes) -> PieceNormalizer | None:
-    """Return the normalizer of a ``tokenizer.json`` that ``sentencepiece_to_json`` made; None for any other file."""
-    if document.find(SIGN.encode()) < 0:
-        return None
+def piece_normalizer(document: bytes) -> PieceNormalizer:
+    """Return the normalizer of a ``tokenizer.json`` that ``sentencepiece_to_json`` made."""
     parsed = msgspec.json.decode(document)
     steps = parsed["normalizer"]["normalizers"]
     table = next(

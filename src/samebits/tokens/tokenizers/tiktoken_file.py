@@ -15,8 +15,6 @@ import binascii
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-import msgspec
-
 from samebits.errors import ConfigError, did_you_mean
 from samebits.tokens.encoders.allow_list import PATTERNS, byte_alphabet, byte_level_split
 
@@ -90,6 +88,8 @@ def tiktoken_to_json(document: bytes, name: str) -> bytes:
         "decoder": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
         "model": model,
     }
+    import msgspec  # 6 ms, and few files are of this kind
+
     return msgspec.json.encode(steps)
 
 

@@ -12,14 +12,13 @@ the name is raised when ids would change.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from samebits.core.light_dataclass import dataclass
 from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.chars import bytes_to_ids, chars_to_ids
@@ -232,6 +231,8 @@ class WordTokenizer:
 
 
 def _dump(kind: str, vocabulary: list[str]) -> bytes:
+    import msgspec  # only here, and it takes 6 ms
+
     text = msgspec.json.encode({FORMAT_KEY: kind, "specials": SPECIAL_NAMES, "vocabulary": vocabulary})
     return msgspec.json.format(text, indent=1) + b"\n"
 

@@ -371,3 +371,25 @@ cdef class TokenTable:
             i = after_sign(p, i, stop, 44)
             if i < 0:
                 return BAD
+
+
+def end_of_value(const uint8_t[::1] text, int64_t start):
+    """Where the object or list that begins at ``start`` ends, by its brackets alone; -1 if it does not."""
+    cdef int64_t i, depth = 0, found = -1
+    cdef bint quoted = False
+    with nogil:
+        i = start
+        while i < text.shape[0]:
+            if text[i] == 92:  # a backslash: the next character is part of a string
+                i += 1
+            elif text[i] == 34:
+                quoted = not quoted
+            elif not quoted and (text[i] | 32) == 123:  # [ or {
+                depth += 1
+            elif not quoted and (text[i] | 32) == 125:
+                depth -= 1
+                if depth <= 0:
+                    found = i + 1
+                    break
+            i += 1
+    return found

@@ -1,0 +1,1 @@
+"""What ``tokens build`` begins on a second core while its command is still being imported."""
