@@ -67,6 +67,19 @@ def test_threads_are_started_without_what_they_do_not_need(rows: Path, tmp_path:
     assert sorted((not_needed - of_numpy()).intersection(loaded)) == []
 
 
+def test_a_tokenizer_file_that_was_probed_is_read_without_what_it_does_not_need(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tokenizer = str(tmp_path / "tokenizer")
+    run("tokens", "train-tokenizer", str(rows), "-o", tokenizer, "-q", "--vocab-size", "262")
+    for store in ("probed", "again"):
+        done = run("tokens", "build", str(rows), "-o", str(tmp_path / store), "-t", tokenizer, "-q")
+        assert (tmp_path / store / "train.bin").is_file(), done.stderr
+    not_needed = {"msgspec", "shutil", "tokenizers", "samebits.data.token_store"}
+    assert sorted((not_needed - of_numpy()).intersection(done.stdout.split("|"))) == []
+
+
 def test_a_command_waits_for_threads_then_runs_exit_functions_and_flushes(rows: Path, tmp_path: Path) -> None:
     done = run("langid", "train", str(rows), "-o", str(tmp_path / "model"), "-q")
     assert done.stdout.startswith("thread\n")

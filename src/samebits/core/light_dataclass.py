@@ -90,9 +90,15 @@ class _Fields:
 
         shape, kinds = self._shape, owner.__annotations__
         fields = [(name, kinds[name], shape.given.get(name, dataclasses.field())) for name in shape.names]
-        # only for its fields, which the owner has from now on
+        # only for its fields, which the owner has from now on; without a docstring one would be made of its signature
         made = dataclasses.make_dataclass(
-            owner.__name__, fields, init=False, repr=False, eq=False, kw_only=shape.kw_only
+            owner.__name__,
+            fields,
+            namespace={"__doc__": "Fields."},
+            init=False,
+            repr=False,
+            eq=False,
+            kw_only=shape.kw_only,
         )
         found = {field.name: field for field in dataclasses.fields(made)}
         owner.__dataclass_fields__ = found  # type: ignore[attr-defined]
