@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event, Timer
@@ -44,7 +45,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(guess, "CELL_BYTES", CELL)
     monkeypatch.setattr(guess, "FEWEST_CELLS", 1)
-    monkeypatch.setattr(guess.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(first_cells, "_BEGUN", [])
     monkeypatch.setattr(first_cells, "_ENCODED", {})
     yield

@@ -64,7 +64,11 @@ def _begin_byte_pairs(document: bytes, cut: Cut | None) -> None:
     if cut is not None:
         from samebits.tokens.early.first_cells import begin_cells, row_end
 
-        begin_cells(cut, lambda: (early.look(EARLY)[1], row_end(document)))
+        def make() -> tuple[BytePairsEncoder, tuple[int, ...]]:
+            _, encoder = early.look(EARLY) or (b"", BytePairsEncoder(document))
+            return encoder, row_end(document)
+
+        begin_cells(cut, make)
 
 
 def _load_gigatoken(document: bytes) -> Any:

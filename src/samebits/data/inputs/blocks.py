@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import xxhash
 
@@ -138,7 +138,7 @@ class VerifiedFile:
             self._file.close()
             raise self._changed(f"it has {found} bytes, it had {size}", min(found, size))
 
-    def __enter__(self) -> VerifiedFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
