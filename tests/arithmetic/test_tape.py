@@ -108,6 +108,27 @@ def test_the_size_of_a_chunk_changes_no_bit(block: int) -> None:
         assert gradients(program, weights, 6, block) == first
 
 
+def test_two_products_that_narrow_have_gradients_of_their_own_wherever_segments_end() -> None:
+    weights = params() | {"wide": numbers(50, DIM, salt=7), "back": numbers(DIM, 50, salt=8)}
+    found = []
+    for border in (False, True):
+        tape = Tape(weights, windows=6, block=48)
+        x = tape.norm(tape.embed("table"), eps=1e-6)
+        tape.segment()
+        x = tape.product(tape.product(tape.norm(x, eps=1e-6), "up", activation="gelu"), "down", add=x)
+        if border:
+            tape.segment()
+        x = tape.product(tape.product(tape.norm(x, eps=1e-6), "wide", activation="gelu"), "back", add=x)
+        used = {name: weights[name] for name in ("table", "up", "down", "wide", "back")}
+        found.append(gradients(tape.finish((x, "table")), used, 6, 48))
+    assert found[0] == found[1]
+
+
+def test_a_larger_batch_takes_no_more_memory_but_for_the_gradient_of_a_tied_table() -> None:
+    few, many = (record(params(), windows=windows, block=128).num_bytes for windows in (2, 50))
+    assert many - few == 48 * 128 * DIM * 4
+
+
 def test_fewer_windows_than_there_is_room_for() -> None:
     weights = params()
     roomy, tight = (record(weights, windows=windows, block=20) for windows in (7, 3))

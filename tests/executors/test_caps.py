@@ -120,3 +120,32 @@ print(kept, memory_of_all() - before)
     assert left < 20 << 20
     if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
         assert kept > 80 << 20
+
+
+def test_a_process_that_needs_little_keeps_little_of_what_it_frees() -> None:
+    """Freed arrays below the largest one stay with malloc otherwise: it takes the largest for a sign of more to come."""
+    code = """
+import sys
+import numpy as np
+from samebits.machine.caps import keep_little_freed_memory
+from samebits.machine.memory import memory_of_all
+np.ones(30 << 20, np.uint8)
+if sys.argv[1] == "little":
+    keep_little_freed_memory()
+before = memory_of_all()
+held = [np.ones(1 << 20, np.uint8) for _ in range(20)]
+last = held.pop()
+held.clear()
+print(memory_of_all() - before)
+"""
+    little, much = (
+        int(
+            subprocess.run(
+                [sys.executable, "-c", code, word], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for word in ("little", "much")
+    )
+    assert little < 8 << 20
+    if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
+        assert much > 15 << 20

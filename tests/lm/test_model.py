@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from samebits import arithmetic
+from samebits.arithmetic.recording import tape
 from samebits.arithmetic.selftest import numbers
 from samebits.lm.exchange import portable_model
 from samebits.lm.model.arch import BLOCKS, Architecture
@@ -79,6 +80,17 @@ def test_the_gradient_is_that_of_autograd_in_double(name: str, sizes: dict[str, 
         )
         assert ours < 4 * torchs + 1e-7, key  # rounding of float32, as torch's own
         assert ours < 1e-4, key
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_how_many_windows_go_together_changes_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arch = Architecture(**SHORT, **VARIANTS[name])
+    found = set()
+    for tokens in (32, 64, 96):  # one window, two and one, all three
+        monkeypatch.setattr(tape, "CHUNK", tokens)
+        loss, grads = gradient(arch, weights(arch), dropout=0.1)
+        found.add(np.float64(loss).tobytes() + b"".join(grad.tobytes() for grad in grads.values()))
+    assert len(found) == 1
 
 
 def test_rows_by_several_tokens_are_dropped_on_their_own_and_learn_what_was_kept() -> None:

@@ -35,8 +35,8 @@ GOLDEN = {
     "functions": "bf6b3e00b7f8156332296f8c39353b32",
     "products": "7c864320400d3a80636160d92ec51e3e",
     "updates": "888272bf9ff2c9f6c5c6733331c95bba",
-    "modern": "0691093caaa17224ec24ee745d5b6539",
-    "classic": "f346870cd6c56f57db275cb7ed81dadf",
+    "modern": "626ca086c7432c7dabfd6820af020a57",
+    "classic": "363b0d8a6962f75dc3b1eabc3f3a8a3c",
     "network": "1bc32c7ccca1d962fc8174a53ef82126",
     "ngrams": "02d55d2afcfd927712aa29323ce87ab8",
 }

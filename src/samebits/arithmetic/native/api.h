@@ -29,16 +29,14 @@ typedef struct {
 /* One operation of a model over panels of 32 tokens, [panel][feature][token]. Python writes these records (ops.py has the same
    list of fields, all of 8 bytes); which fields an operation uses is said where it is written. */
 typedef struct {
-    int64_t kind, segment; /* operations of one segment go through the tokens together, a chunk after the other */
-    int64_t rows, num_k;   /* features of the output and of the input */
+    int64_t kind, rows, num_k; /* features of the output and of the input */
     int64_t heads, flags;
-    float *x, *out, *other;  /* of all panels: input, output, a second input */
+    float *x, *out, *other;  /* of the panels of a chunk, as all that follow: input, output, a second input */
     float *slope, *x_slope;  /* what the activation of this operation leaves, and what that of the input left */
     float *x_grad, *out_grad, *other_grad, *around; /* gradients; `around` is added to what is written to x_grad */
-    int64_t x_whole, out_whole, other_whole, around_whole; /* is that gradient kept for all panels, or those of a chunk? */
     float *weight, *weight_grad, *second, *second_grad;    /* parameters as they are stored, and their gradients */
     float *packed, *turned, *flipped;                      /* the weights packed for both products; a gradient turned over */
-    float *saved, *cosines, *sines, *cache;
+    float *saved, *cosines, *sines, *cache;                /* what the way back needs; of a tied embedding for all panels */
     int64_t table;    /* rows of the weights of an embedding; positions of the cosines and sines */
     int64_t capacity; /* rows of the positions of an embedding; ids of the vocabulary, for rows by several tokens */
     double number;           /* epsilon of a norm; what dropout multiplies by */
@@ -49,7 +47,7 @@ typedef struct {
 /* What a run over the operations is about. */
 typedef struct {
     const int64_t *ids, *targets; /* [window][block] */
-    int64_t windows, block, chunk; /* chunk: windows that go through a segment together */
+    int64_t windows, block, chunk; /* chunk: windows that go forward and back together */
     int64_t start;                 /* position of the first token: of a window 0, with a cache what was read before */
     const int64_t* before;         /* with a cache: the `start` ids that were read before */
     float* work;                   /* scratch memory, see program_work */

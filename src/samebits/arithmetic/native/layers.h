@@ -148,12 +148,12 @@ INLINE void drop_mask(const Op* o, uint64_t key, Size row, float* mask) {
     }
 }
 
-/* out = (other +) x * mask; without a key nothing is dropped. */
-static void drop_forward(const Op* o, uint64_t key, Size p) {
+/* out = (other +) x * mask; without a key nothing is dropped. Masks are of panel base + p. */
+static void drop_forward(const Op* o, uint64_t key, Size base, Size p) {
     for (Size f = p * o->rows; f < (p + 1) * o->rows; f++) {
         float mask[PANEL];
         for (int l = 0; l < PANEL; l++) mask[l] = 1.0f;
-        if (key) drop_mask(o, key, f, mask);
+        if (key) drop_mask(o, key, base * o->rows + f, mask);
         EACH_LANE(l) {
             const V v = vmul(vload(o->x + f * PANEL + l), vload(mask + l));
             vstore(o->out + f * PANEL + l, o->other ? vadd(v, vload(o->other + f * PANEL + l)) : v);

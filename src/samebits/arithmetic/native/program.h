@@ -1,6 +1,5 @@
-/* A model as a list of operations: forward in order, back in reverse order, a chunk of windows at a time through each segment,
-   so that what one operation writes is in the cache when the next one reads it. Neither the chunk nor the segments change a bit:
-   lanes are independent, and chains over tokens go on from chunk to chunk. */
+/* A model as a list of operations: a chunk of windows goes forward through all of them and back, then the next chunk, in the same
+   buffers. The size of a chunk changes no bit: lanes are independent, and chains over tokens go on from chunk to chunk. */
 #ifndef SAMEBITS_PROGRAM_H
 #define SAMEBITS_PROGRAM_H
 #include "attention.h"
@@ -9,123 +8,104 @@
 
 enum { EMBED, NORM, PRODUCT, HEADS, ATTENTION, GATE, DROP, LOSS, NGRAM }; /* the order of ops.py */
 
-/* What a call of an operation is about: panels from first to last of all, chunk number n. */
+/* What a call of an operation is about: the panels of one chunk, the first of which is number `base` of the batch. Buffers and
+   places count from the chunk's own first panel. */
 typedef struct {
     Shard* shard;
     Places places;
-    Size first, last, number;
+    const int64_t* targets;
+    Size panels, base;
     int what;
-} Range;
+} Chunk;
 
-INLINE float* gradient(float* base, int64_t whole, Size rows, Size p, Size first) { return base + (whole ? p : p - first) * rows * PANEL; }
-#define OUT_GRAD(o, p) gradient((o)->out_grad, (o)->out_whole, (o)->rows, p, r->first)
-#define X_GRAD(o, rows, p) gradient((o)->x_grad, (o)->x_whole, rows, p, r->first)
-#define AROUND(o, rows, p) ((o)->around ? gradient((o)->around, (o)->around_whole, rows, p, r->first) : 0)
+#define EACH_PANEL(p) for (Size p = 0; p < c->panels; p++)
+#define AT(buffer, rows) ((buffer) + p * (rows) * PANEL)
 
-static void loss_of_range(const Op* o, const Range* r) {
-    const Size panels = r->last - r->first, vocab = o->rows;
-    float *logits = o->out, *turned = r->shard->work;
-    const float* x = o->x + r->first * o->num_k * PANEL;
-    const float share = r->what == GRADIENT ? 1.0f / (float)(r->shard->windows * r->shard->block) : 0.0f;
-    times_weights(o->packed, vocab, o->num_k, x, logits, 0, panels, STORE);
-    if (r->what == LOGITS) return;
-    for (Size p = r->first; p < r->last; p++)
-        r->shard->loss += softmax_loss(logits + (p - r->first) * vocab * PANEL, vocab, &r->places, r->shard->targets, p, share);
-    if (r->what != GRADIENT) return;
-    times_weights(o->turned, o->num_k, vocab, logits, X_GRAD(o, o->num_k, r->first), 0, panels, STORE);
-    turn(x, o->num_k, panels, turned);
-    times_tokens(logits, vocab, turned, o->num_k, panels * PANEL, o->weight_grad, r->number > 0);
+static void loss_of_chunk(const Op* o, const Chunk* c) {
+    const Size vocab = o->rows;
+    const float share = c->what == GRADIENT ? 1.0f / (float)(c->shard->windows * c->shard->block) : 0.0f;
+    float* turned = c->shard->work;
+    times_weights(o->packed, vocab, o->num_k, o->x, o->out, 0, c->panels, STORE);
+    if (c->what == LOGITS) return;
+    EACH_PANEL(p) c->shard->loss += softmax_loss(AT(o->out, vocab), vocab, &c->places, c->targets, p, share);
+    if (c->what != GRADIENT) return;
+    times_weights(o->turned, o->num_k, vocab, o->out, o->x_grad, 0, c->panels, STORE);
+    turn(o->x, o->num_k, c->panels, turned);
+    times_tokens(o->out, vocab, turned, o->num_k, c->panels * PANEL, o->weight_grad, c->base > 0);
 }
 
-static void op_forward(const Op* o, const Range* r) {
-    const Size window = r->places.panels;
-    const Size out = r->first * o->rows * PANEL, in = r->first * o->num_k * PANEL;
+static void op_forward(const Op* o, const Chunk* c) {
+    const Size window = c->places.panels;
     switch (o->kind) {
-        case EMBED:
-            for (Size p = r->first; p < r->last; p++) embed_forward(o, &r->places, p);
-            break;
-        case NORM:
-            for (Size p = r->first; p < r->last; p++) norm_forward(o, p);
-            break;
+        case EMBED: EACH_PANEL(p) embed_forward(o, &c->places, p); break;
+        case NORM: EACH_PANEL(p) norm_forward(o, p); break;
         case PRODUCT: /* flags: the epilogue; other: what ADD adds */
-            times_weights(o->packed, o->rows, o->num_k, o->x + in, o->out + out, o->flags == ADD ? o->other + out : o->slope ? o->slope + out : 0,
-                          r->last - r->first, (int)o->flags);
+            times_weights(o->packed, o->rows, o->num_k, o->x, o->out, o->flags == ADD ? o->other : o->slope, c->panels, (int)o->flags);
             break;
-        case HEADS:
-            for (Size p = r->first; p < r->last; p++) heads_forward(o, p, r->places.start + p % window * PANEL);
-            break;
+        case HEADS: EACH_PANEL(p) heads_forward(o, p, c->places.start + p % window * PANEL); break;
         case ATTENTION:
-            if (o->cache) attention_cached(o, r->places.start, r->places.block, r->shard->work);
-            else for (Size p = r->first; p < r->last; p += window) attention_forward(o, p, window, r->shard->work);
+            if (o->cache) attention_cached(o, c->places.start, c->places.block, c->shard->work);
+            else for (Size p = 0; p < c->panels; p += window) attention_forward(o, p, window, c->shard->work);
             break;
-        case GATE:
-            for (Size p = r->first; p < r->last; p++) gate_forward(o, p);
-            break;
-        case DROP:
-            for (Size p = r->first; p < r->last; p++) drop_forward(o, r->shard->key, p);
-            break;
-        case LOSS: loss_of_range(o, r); break;
-        case NGRAM:
-            for (Size p = r->first; p < r->last; p++) ngram_forward(o, &r->places, p);
+        case GATE: EACH_PANEL(p) gate_forward(o, p); break;
+        case DROP: EACH_PANEL(p) drop_forward(o, c->shard->key, c->base, p); break;
+        case LOSS: loss_of_chunk(o, c); break;
+        case NGRAM: EACH_PANEL(p) ngram_forward(o, &c->places, p);
     }
 }
 
 /* x_grad = (around +) transposed weights * out_grad, or times the slope of the activation that made x; then the weights' own. */
-static void product_backward(const Op* o, const Range* r) {
-    const Size panels = r->last - r->first, tokens = panels * PANEL;
-    const float* grad = OUT_GRAD(o, r->first);
-    float *around = AROUND(o, o->num_k, r->first), *slope = o->x_slope ? o->x_slope + r->first * o->num_k * PANEL : 0, *turned = r->shard->work;
-    times_weights(o->turned, o->num_k, o->rows, grad, X_GRAD(o, o->num_k, r->first), around ? around : slope, panels,
-                  around ? ADD : slope ? TIMES : STORE);
-    const float* x = o->x + r->first * o->num_k * PANEL;
-    if (o->flipped) { /* the narrower of the two is turned */
-        turn(grad, o->rows, panels, turned);
-        times_tokens(x, o->num_k, turned, o->rows, tokens, o->flipped, r->number > 0);
+static void product_backward(const Op* o, const Chunk* c) {
+    const Size tokens = c->panels * PANEL;
+    float* turned = c->shard->work;
+    times_weights(o->turned, o->num_k, o->rows, o->out_grad, o->x_grad, o->around ? o->around : o->x_slope, c->panels,
+                  o->around ? ADD : o->x_slope ? TIMES : STORE);
+    if (o->flipped) { /* the narrower of the two is turned, and so is the gradient until the end */
+        turn(o->out_grad, o->rows, c->panels, turned);
+        times_tokens(o->x, o->num_k, turned, o->rows, tokens, o->weight_grad, c->base > 0);
     } else {
-        turn(x, o->num_k, panels, turned);
-        times_tokens(grad, o->rows, turned, o->num_k, tokens, o->weight_grad, r->number > 0);
+        turn(o->x, o->num_k, c->panels, turned);
+        times_tokens(o->out_grad, o->rows, turned, o->num_k, tokens, o->weight_grad, c->base > 0);
     }
 }
 
 /* The gradient of an embedding, turned; several tables whose rows are added have the same one, and the last of them begins. */
-static void turn_once(const Op* o, const Range* r) {
-    if (o[1].kind == NGRAM && o[1].out_grad == o->out_grad && o[1].out_whole == o->out_whole) return;
-    turn(OUT_GRAD(o, r->first), o->rows, r->last - r->first, r->shard->work);
+static void turn_once(const Op* o, const Chunk* c) {
+    if (o[1].kind == NGRAM && o[1].out_grad == o->out_grad) return;
+    turn(o->out_grad, o->rows, c->panels, c->shard->work);
 }
 
-static void op_backward(const Op* o, const Range* r) {
-    const Size window = r->places.panels;
+static void op_backward(const Op* o, const Chunk* c) {
+    const Size window = c->places.panels;
     switch (o->kind) {
         case EMBED:
-            turn_once(o, r);
-            embed_backward(o, &r->places, r->first, r->last - r->first, r->shard->work);
+            if (o->flags & TIED) { /* waits until the loss has added up all tokens */
+                memcpy(o->saved + c->base * o->rows * PANEL, o->out_grad, (size_t)(c->panels * o->rows * PANEL) * sizeof(float));
+                break;
+            }
+            turn_once(o, c);
+            embed_backward(o, &c->places, 0, c->panels, c->shard->work);
             break;
         case NORM:
-            for (Size p = r->first; p < r->last; p++)
-                norm_backward(o, p, OUT_GRAD(o, p), AROUND(o, o->rows, p), X_GRAD(o, o->rows, p));
+            EACH_PANEL(p) norm_backward(o, p, AT(o->out_grad, o->rows), o->around ? AT(o->around, o->rows) : 0, AT(o->x_grad, o->rows));
             break;
-        case PRODUCT: product_backward(o, r); break;
-        case HEADS:
-            for (Size p = r->first; p < r->last; p++) heads_backward(o, p, X_GRAD(o, o->rows, p), p % window * PANEL);
-            break;
+        case PRODUCT: product_backward(o, c); break;
+        case HEADS: EACH_PANEL(p) heads_backward(o, p, AT(o->x_grad, o->rows), p % window * PANEL); break;
         case ATTENTION:
-            for (Size p = r->first; p < r->last; p += window)
-                attention_backward(o, p, window, OUT_GRAD(o, p), X_GRAD(o, 3 * o->rows, p), r->shard->work);
+            for (Size p = 0; p < c->panels; p += window)
+                attention_backward(o, p, window, AT(o->out_grad, o->rows), AT(o->x_grad, 3 * o->rows), c->shard->work);
             break;
         case GATE:
-            for (Size p = r->first; p < r->last; p++)
-                gate_backward(o, p, OUT_GRAD(o, p), X_GRAD(o, o->rows, p), gradient(o->other_grad, o->other_whole, o->rows, p, r->first));
+            EACH_PANEL(p) gate_backward(o, p, AT(o->out_grad, o->rows), AT(o->x_grad, o->rows), AT(o->other_grad, o->rows));
             break;
-        case DROP:
-            for (Size p = r->first; p < r->last; p++) drop_backward(o, r->shard->key, p, OUT_GRAD(o, p), X_GRAD(o, o->rows, p));
-            break;
+        case DROP: EACH_PANEL(p) drop_backward(o, c->shard->key, c->base + p, AT(o->out_grad, o->rows), AT(o->x_grad, o->rows)); break;
         case NGRAM: /* the gradient of `other` is that of the sum, as it is */
-            turn_once(o, r);
-            ngram_backward(o, &r->places, r->first, r->last - r->first, r->shard->work);
+            turn_once(o, c);
+            ngram_backward(o, &c->places, 0, c->panels, c->shard->work);
     }
 }
 
-/* Before and after all chunks of a segment went back. */
+/* Before the first chunk goes back through an operation. */
 static void op_begin(const Op* o) {
     if (o->kind == NORM && o->flags & LAYER) memset(o->flipped, 0, (size_t)(o->rows * PANEL) * sizeof(float));
     if (o->kind == NGRAM) memset(o->weight_grad, 0, (size_t)(o->table * o->rows) * sizeof(float));
@@ -134,9 +114,20 @@ static void op_begin(const Op* o) {
         if (o->second_grad) memset(o->second_grad, 0, (size_t)(o->capacity * o->rows) * sizeof(float));
     }
 }
-static void op_end(const Op* o) {
+
+/* After the last one: `c` is about all panels of the batch, of which `at_once` fit into the scratch memory. */
+static void op_end(const Op* o, const Chunk* c, Size at_once) {
     if (o->kind == NORM && o->flags & LAYER) sum_lanes(o->flipped, o->rows, o->weight_grad);
-    if (o->kind == PRODUCT && o->flipped) turn_over(o->flipped, o->num_k, o->rows, o->weight_grad);
+    if (o->kind == PRODUCT && o->flipped) {
+        memcpy(o->flipped, o->weight_grad, (size_t)(o->rows * o->num_k) * sizeof(float));
+        turn_over(o->flipped, o->num_k, o->rows, o->weight_grad);
+    }
+    if (o->kind == EMBED && o->flags & TIED)
+        for (Size p = 0; p < c->panels; p += at_once) {
+            const Size panels = c->panels - p < at_once ? c->panels - p : at_once;
+            turn(AT(o->saved, o->rows), o->rows, panels, c->shard->work);
+            embed_backward(o, &c->places, p, panels, c->shard->work);
+        }
 }
 
 static Size program_work(const Op* ops, Size num, Size tokens) {
@@ -161,26 +152,17 @@ static void pack_weights(const Op* ops, Size num) {
 
 static void run(const Op* ops, Size num, Shard* s, int what) {
     const Size window = ROUND_UP(s->block, PANEL) / PANEL, panels = s->windows * window, step = s->chunk * window;
-    Range r = {.shard = s, .places = {window, s->block, s->ids, s->start, s->before}, .what = what};
     s->loss = 0;
-    for (Size from = 0, to; from < num; from = to) {
-        for (to = from; to < num && ops[to].segment == ops[from].segment;) to++;
-        r.number = 0;
-        for (r.first = 0; r.first < panels; r.first = r.last, r.number++) {
-            r.last = r.first + step < panels ? r.first + step : panels;
-            for (Size i = from; i < to; i++) op_forward(ops + i, &r);
+    for (Size base = 0; base < panels; base += step) {
+        const Size tokens = base / window * s->block, here = panels - base < step ? panels - base : step;
+        const Chunk c = {s, {window, s->block, s->ids + tokens, s->start, s->before}, s->targets + tokens, here, base, what};
+        for (Size i = 0; i < num; i++) op_forward(ops + i, &c);
+        for (Size i = num; what == GRADIENT && i > 0; i--) {
+            if (base == 0) op_begin(ops + i - 1);
+            op_backward(ops + i - 1, &c);
         }
     }
-    if (what != GRADIENT) return;
-    for (Size to = num, from; to > 0; to = from) {
-        for (from = to; from > 0 && ops[from - 1].segment == ops[to - 1].segment;) from--;
-        for (Size i = from; i < to; i++) op_begin(ops + i);
-        r.number = 0;
-        for (r.first = 0; r.first < panels; r.first = r.last, r.number++) {
-            r.last = r.first + step < panels ? r.first + step : panels;
-            for (Size i = to; i > from; i--) op_backward(ops + i - 1, &r);
-        }
-        for (Size i = from; i < to; i++) op_end(ops + i);
-    }
+    const Chunk all = {s, {window, s->block, s->ids, s->start, s->before}, s->targets, panels, 0, what};
+    for (Size i = 0; what == GRADIENT && i < num; i++) op_end(ops + i, &all, step);
 }
 #endif

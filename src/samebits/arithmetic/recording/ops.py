@@ -28,9 +28,8 @@ KINDS = (
     "ngram",
 )
 EPILOGUES = {"": 0, "add": 2, "relu2": 4, "gelu": 5}  # as in native/tiles.h
-_NUMBERS_1 = ("kind", "segment", "rows", "num_k", "heads", "flags")
+_NUMBERS = ("kind", "rows", "num_k", "heads", "flags")
 _PLACES_1 = ("x", "out", "other", "slope", "x_slope", "x_grad", "out_grad", "other_grad", "around")
-_NUMBERS_2 = ("x_whole", "out_whole", "other_whole", "around_whole")
 _PLACES_2 = (
     "weight",
     "weight_grad",
@@ -43,7 +42,7 @@ _PLACES_2 = (
     "cosines",
 )
 _PLACES_3 = ("sines", "cache")
-FIELDS = (*_NUMBERS_1, *_PLACES_1, *_NUMBERS_2, *_PLACES_2, *_PLACES_3, "table", "capacity")
+FIELDS = (*_NUMBERS, *_PLACES_1, *_PLACES_2, *_PLACES_3, "table", "capacity")
 RECORD = np.dtype(
     [*((name, "<i8") for name in FIELDS), ("number", "<f8"), ("place", "<u8"), ("threshold", "<u8")]
 )
@@ -106,7 +105,7 @@ class Value:
 
     Attributes:
         rows: Features.
-        data: Where it is kept, for all panels.
+        data: Where it is kept, for the panels of a chunk.
         made_in: Segment of the operation that makes it.
         slope: Where its activation keeps the slope; the gradient of such a value is that before the activation.
     """
@@ -123,6 +122,7 @@ class Op:
 
     kind: str
     fields: dict[str, Any]
+    segment: int = 0
     x: Value | None = None
     out: Value | None = None
     other: Value | None = None

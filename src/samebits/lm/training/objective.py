@@ -97,12 +97,15 @@ class LmObjective:
         """Check that this machine computes like all others, open the tokens, make the buffers."""
         from samebits.arithmetic.selftest import check_machine
         from samebits.lm.model.definition import record
+        from samebits.machine.caps import keep_little_freed_memory
 
-        check_machine()
         recipe = self.recipe
+        portable = recipe.arithmetic == "portable"
+        if portable:  # steps use the program's buffers alone; torch allocates in every one
+            keep_little_freed_memory()
+        check_machine()
         self._params = params
         self._batches = self._open()
-        portable = recipe.arithmetic == "portable"
         self._program = record(
             recipe.arch,
             params,
