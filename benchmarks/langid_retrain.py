@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import arguments, finish, shared_data, show_table
-from benchmarks.langid_world import world_rows
+from benchmarks.langid_world import word_rows, world_rows
 from samebits.data.artifact import open_artifact
 from samebits.langid.model.default import default_folder
 
 __all__ = ["main"]
 
 
-def train(source: Path, target: Path, *, workers: int) -> dict[str, Any]:
+def train(sources: list[Path], target: Path, *, workers: int) -> dict[str, Any]:
     """Train with the settings of the package's model in a process of its own."""
     settings = open_artifact(default_folder()).config
-    command = [sys.executable, "-m", "samebits", "langid", "train", str(source), "-o", str(target)]
+    command = [sys.executable, "-m", "samebits", "langid", "train", *map(str, sources), "-o", str(target)]
     command += ["--mode", "compact", "--megabytes", str(settings.get("megabytes", 15)), "--ledger", "none"]
     command += ["--source-column", "source"]
     started = time.perf_counter()
@@ -39,15 +39,20 @@ def main() -> None:
     """Train, compare, record."""
     options = arguments(__doc__ or "", workers=2)
     with tempfile.TemporaryDirectory() as place:
-        source, expected = shared_data() / "world" / "world.jsonl.zst", open_artifact(default_folder()).digest
+        sources, expected = (
+            [shared_data() / "world" / "world.jsonl.zst"],
+            open_artifact(default_folder()).digest,
+        )
         if options.quick:
-            source = Path(place) / "rows.jsonl"
-            with source.open("w", encoding="utf-8") as file:
+            sources = [Path(place) / "rows.jsonl"]
+            with sources[0].open("w", encoding="utf-8") as file:
                 for number, row in enumerate(world_rows()):
                     if number % 40 == 0:
                         file.write(json.dumps(row) + "\n")
-            expected = train(source, Path(place) / "one", workers=1)["digest"]
-        found = train(source, Path(place) / "model", workers=options.workers)
+            expected = train(sources, Path(place) / "one", workers=1)["digest"]
+        else:
+            sources.append(word_rows())
+        found = train(sources, Path(place) / "model", workers=options.workers)
     equal = found["digest"] == expected
     rows = [[key, str(value)] for key, value in {**found, "expected": expected, "equal": equal}.items()]
     show_table(["", ""], rows)

@@ -6,7 +6,8 @@ rights (``udhr``), and our model is one trained without these sources: nothing w
 languages, a language a tool does not know counts as wrong. Ratio keys: for each set (``sentences``, ``pairs``, ``words``)
 ours over the best peer's accuracy, ``texts_per_second`` of all sets together over the fastest peer's, ``memory`` (MB), ``size``
 (MB). Details hold noise, spans of mixed lines and how far probabilities can be trusted (``langid_world_quality``). The model without
-the held-out sources is kept in ``.bench`` until the package's model is another. ``--quick`` trains on a twentieth and asks the most
+the held-out sources is kept in ``.bench`` until the package's model is another; the rows of word frequencies that both are trained on
+besides (``release/langid_words``) are made there once. ``--quick`` trains on a twentieth and asks the most
 accurate and the fastest peer for a tenth of the texts. ``--workers N`` is for training (2). Most of a full run is training (90 CPU
 seconds) and lingua, which is asked for every second text.
 """
@@ -24,6 +25,7 @@ from typing import Any
 
 import msgspec
 import zstandard
+from release.langid_words import write_rows
 
 from benchmarks.common import BENCH, REPO, arguments, finish, peer_python, shared_data, show_table
 from benchmarks.langid_world_quality import noise, reliability, spans
@@ -77,11 +79,22 @@ def world_rows() -> Iterator[dict[str, str]]:
         yield from msgspec.json.Decoder().decode_lines(file.read())
 
 
+def word_rows() -> Path:
+    """Return the rows of word frequencies, made when they are missing."""
+    place = BENCH / "wordfreq.jsonl"
+    if not place.exists():
+        BENCH.mkdir(exist_ok=True)
+        made = place.with_suffix(".part")
+        write_rows(made)
+        made.rename(place)
+    return place
+
+
 def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Path]:
     """Cut texts from the held-out sources; train on the others, unless that was done before."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     others: Counter[str] = Counter()
-    rows = folder / "rows.jsonl"
+    rows, words = folder / "rows.jsonl", word_rows()
     encode = msgspec.json.Encoder().encode
     with rows.open("wb") as file:
         for number, row in enumerate(world_rows()):
@@ -95,7 +108,7 @@ def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Pat
     model = folder / "model" if quick else BENCH / f"langid-world-model-{shipped[:16]}"
     if not model.exists():
         langid.train(
-            rows,
+            [rows, *([] if quick else [words])],
             output=model,
             options=RunOptions(workers=workers),
             mode="compact",

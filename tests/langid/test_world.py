@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from release.langid_words import counts_of
 
 from samebits import langid
 from samebits.data.artifact import open_artifact
@@ -125,6 +126,12 @@ def test_its_page_names_its_digest_and_command() -> None:
     artifact = open_artifact(default_folder())
     assert f"`{artifact.digest}`" in page
     assert f"--megabytes {artifact.config.get('megabytes', 15)} " in page
+
+
+def test_words_are_written_as_often_as_they_occur_and_each_at_least_once() -> None:
+    """The k-th list has the words of frequency ten to the power of -k/100; words with digits and signs are left out."""
+    lists = [["the"], *([[]] * 199), ["house", "b2b", "rock-n-roll"], *([[]] * 399), ["zymurgy"]]
+    assert counts_of(lists) == (["the", "house", "zymurgy"], [150_000, 1_500, 1])
 
 
 def test_its_page_names_the_corpus() -> None:

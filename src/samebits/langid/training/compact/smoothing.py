@@ -30,6 +30,7 @@ WORD_ODDS = (
     3246  # log2(9): a known word is nine times likelier to be meant than a spelling that happens to fit
 )
 BITS = 10
+AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +97,17 @@ def _of_words(
         )
 
     in_ranges(sum_range, len(counted.keys), threads)
-    speech = counted.languages[chosen]
     total = np.bincount(
         words.counted.languages, weights=words.counted.counts, minlength=words.num_languages
     ).astype(np.int64)  # exact below 2**53
-    spelling = sums - letters * (floors[speech] + (UNKNOWN << BITS))
-    meant = logs(4 * counted.counts[chosen].astype(np.int64) - 3) - (2 << BITS) - logs(total)[speech]
-    return _log_of_sum(meant - spelling + WORD_ODDS)
+    costs, totals = floors + (UNKNOWN << BITS), logs(total) + (2 << BITS)
+    for first in range(0, len(chosen), AT_ONCE):  # each of these lines makes a table of its own
+        part = slice(first, first + AT_ONCE)
+        speech = counted.languages[chosen[part]]
+        spelling = sums[part] - letters[part] * costs[speech]
+        meant = logs(4 * counted.counts[chosen[part]].astype(np.int64) - 3) - totals[speech]
+        sums[part] = _log_of_sum(meant - spelling + WORD_ODDS)
+    return sums
 
 
 def _log_of_sum(exponent: NDArray[np.int64]) -> NDArray[np.int64]:
