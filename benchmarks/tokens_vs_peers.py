@@ -9,7 +9,8 @@ Ratio keys, the other side's seconds by ours: ``datasets_map_17mb``, ``datasets_
 ``gigatoken_files`` (its own ``encode_files``, which ends with ids in memory, on the larger file); ``sentencepiece_bpe``, ``unigram``,
 ``wordpiece`` (``datasets.map`` with a tokenizer of that family, on the smaller file); ``today`` (an earlier samebits on the larger
 file: ``--before FOLDER`` names its checkout with compiled kernels; left out without it). ``two_workers`` is ours with one by ours
-with two on the larger file, ``record.seconds``, so without start-up; ``two_workers_command`` the same, whole commands;
+with two on the larger file, ``record.seconds``, so without start-up, in which two workers have begun to encode already, and one has
+not; ``two_workers_command`` the same, whole commands, so the fairer of the two;
 ``machine_two_processes`` twice the time of one such command over that of two at once, which share nothing: what this machine's
 second core is worth. The quick form uses 3 MB and 8 MB and an 8k tokenizer under the same keys.
 
