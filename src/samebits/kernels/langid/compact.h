@@ -46,7 +46,7 @@ static inline int64_t after_list(const uint16_t* s, int64_t i, int64_t size) {
 }
 
 /* With wider registers where the processor has them: whole numbers, so the sums are the same. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define WIDE
