@@ -1,10 +1,6 @@
 """Training runs of lockstep in a process of their own, one for each line of JSON on standard input.
 
-Each answers with a line of JSON: step times, validations, digest, and memory if asked.
-
-Memory is the sum of proportional set sizes (``/proc/<pid>/smaps_rollup``) of the parent and its workers, looked at every
-half second: a page that three processes share counts a third in each, so the sum is what the machine really holds. A look takes
-10 ms for each process, on a core that a worker computes on: a run whose memory is measured is not one to take times of.
+Each answers with a line of JSON: step times, validations and digest.
 """
 
 from __future__ import annotations
@@ -12,11 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from samebits.core.ports.place import Place
 from samebits.lm.config import LmConfig
@@ -25,45 +18,6 @@ from samebits.lm.training.objective import LmObjective
 from samebits.lockstep.parent.events import FitEvent, StepDone
 from samebits.lockstep.parent.train import train
 from samebits.lockstep.problem.config import Every
-
-LOOK_SECONDS = 0.5
-
-
-def proportional_bytes(pid: int) -> int:
-    """Return the proportional set size of a process; 0 if it ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
-
-
-class Memory:
-    """The largest sum over this process and its children."""
-
-    def __init__(self) -> None:
-        self.peak: dict[str, int] = {"all": 0}
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def _look(self) -> None:
-        own = psutil.Process()
-        while not self._end.wait(LOOK_SECONDS):
-            workers = [proportional_bytes(child.pid) for child in own.children(recursive=True)]
-            parent = proportional_bytes(own.pid)
-            if parent + sum(workers) > self.peak["all"]:
-                self.peak = {
-                    "all": parent + sum(workers),
-                    "parent": parent,
-                    "largest_worker": max(workers, default=0),
-                }
-
-    def stop(self) -> dict[str, int]:
-        """Return the peak."""
-        self._end.set()
-        self._thread.join()
-        return self.peak
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +31,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
     folder = Path(request["folder"]) if request.get("folder") else None
     until = request.get("steps_now") or recipe.fit.steps
-    memory = Memory() if request.get("memory") else None
     result = train(
         LmObjective(recipe, source, cache=request.get("cache", "")),
         recipe.fit,
@@ -91,8 +44,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         "validations": result.validations,
         "digest": result.digest,
         "steps_done": result.steps_done,
-        "shared": dict(result.memory),
-        "proportional": memory.stop() if memory else None,
         "tokens_per_step": recipe.tokens_per_step,
         "parameters": recipe.arch.num_parameters,
         "flops_per_token": recipe.arch.flops_per_token,

@@ -6,17 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from benchmarks.common import BENCH, REPO
 
-__all__ = ["Peer", "each_of_ours", "ours", "say"]
+__all__ = ["Peer", "each_of_ours", "memory_of", "ours", "say"]
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+LOOK_SECONDS = 0.2
 
 
 def say(text: str) -> None:
@@ -124,3 +126,73 @@ def each_of_ours(
         env={**os.environ, "PYTHONPATH": str(REPO), **env},
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def memory_of(data: Path, workers: int, flags: Sequence[str]) -> dict[str, int]:
+    """Run ``samebits lm train`` and return the most bytes that the command and its workers held together, and of what kind.
+
+    Read from ``/proc/<pid>/smaps``, as if nothing else ran: private memory of all, shared memory once, and of every file (code of
+    libraries) the pages of the process that has most of them. A sum of proportional set sizes would be smaller by what other programs
+    on the machine have of the same libraries. A look takes some milliseconds on a core that a worker computes on: a run whose
+    memory is measured is not one to take times of.
+    """
+    most = {"all": 0}
+    with tempfile.TemporaryDirectory(prefix="samebits-lm-") as folder:
+        output = Path(folder) / "run"
+        command = [sys.executable, "-m", "samebits", "lm", "train", str(data), "-o", str(output)]
+        process = subprocess.Popen(
+            [*command, "-w", str(workers), *flags, "--no-progress", "--quiet"], cwd=REPO
+        )
+        while process.poll() is None:
+            held = _held_by((process.pid, *_children(process.pid)))
+            most = max(most, held, key=lambda found: found["all"])
+            time.sleep(LOOK_SECONDS)
+        if process.returncode:
+            sys.exit("samebits lm train failed; its words are above")
+    return most
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    except OSError:
+        return []
+
+
+def _held_by(pids: Sequence[int]) -> dict[str, int]:
+    """Return bytes of processes that share memory: private, shared between them, of files, and all of it."""
+    private, shared, files = list[int](), 0, dict[str, int]()
+    for pid in pids:
+        own, mapped = 0, dict[str, int]()
+        for name, sizes in _mappings(pid):
+            if name.startswith("/memfd:"):
+                shared += sizes["Pss"]
+                continue
+            own += sizes["Anonymous"]
+            mapped[name] = mapped.get(name, 0) + sizes["Rss"] - sizes["Anonymous"]
+        private.append(own)
+        files = {name: max(files.get(name, 0), mapped.get(name, 0)) for name in {*files, *mapped}}
+    found = {"private_parent": private[0], "private_largest_worker": max(private[1:], default=0)}
+    return {
+        **found,
+        "shared": shared,
+        "files": sum(files.values()),
+        "all": sum(private) + shared + sum(files.values()),
+    }
+
+
+def _mappings(pid: int) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the name of every mapping of a process with its sizes in bytes; nothing if it ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps").read_text("utf-8").splitlines()
+    except OSError:
+        return
+    name, sizes = "", dict[str, int]()
+    for line in lines:
+        first, *rest = line.split(maxsplit=5)
+        if not first.endswith(":"):
+            name, sizes = rest[4] if len(rest) > 4 else "", {}
+        elif rest[-1] == "kB":
+            sizes[first[:-1]] = int(rest[0]) * 1024
+        elif first == "VmFlags:":
+            yield name, sizes

@@ -18,7 +18,10 @@ batches of 16, classic block and AdamW, against the plain loop, eager.
 
 Part ``avx2``: the classic block as in ``speed`` with both sides kept to AVX2 instructions, against the plain loop, eager.
 
-``--only speed``, ``large``, ``avx2`` or ``curves`` measures one part and keeps the others of the last record.
+Part ``memory``: what ``samebits lm train`` with two workers holds at most, command and workers together, for the preset and for the
+classic block of its size; a run of its own each, of 10 steps with checkpoints and a validation.
+
+``--only speed``, ``large``, ``avx2``, ``curves`` or ``memory`` measures one part and keeps the others of the last record.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import BENCH, RECORDS, arguments, finish, shared_data, show_table, today
-from benchmarks.lm_sides import Peer, ours, say
+from benchmarks.lm_sides import Peer, memory_of, ours, say
 from samebits.lm.config import PRESETS
 
 NAME = "lm_vs_pytorch"
@@ -92,20 +95,25 @@ def measure_speed(
             rates[TWO_RUNS].append(sum(map(_rate, pool.map(lambda _: ours(data, 1, settings), range(2)))))
     for peer in peers.values():
         peer.close()
-    say(f"speed: memory, and the preset with Muon, {steps} steps each")
-    held = ours(data, 2, settings, memory=True)
+    say(f"speed: the preset with Muon, {steps} steps")
     preset = ours(data, 2, {**settings, "kind": "modern", "optimizer": "muon"})["steps"][WARM_UP:]
     muon = statistics.median(step["update"] / step["seconds"] for step in preset)
     ratios, details = _speed_figures(rates, runs, updates)
-    apart = {
-        "share_of_reduce_and_update_with_muon": round(muon, 4),
-        "memory_two_workers": {
-            "proportional_bytes": held["proportional"],
-            "shared_mapping": held["shared"]["shared"],
-            "how": "largest sum of Pss in /proc/<pid>/smaps_rollup over parent and workers, every 0.5 s of a run of its own",
-        },
-    }
-    return ratios, {**details, **apart}
+    return ratios, {**details, "share_of_reduce_and_update_with_muon": round(muon, 4)}
+
+
+def measure_memory(data: Path) -> dict[str, Any]:
+    """Return the bytes of the part ``memory``."""
+    say("memory: the preset and the classic block")
+    flags = {"preset": ["--steps", "10", "--validate-every", "10", "--save-every", "5"]}
+    sizes = [text for name, value in SIZES.items() for text in (f"--{name}", str(value))]
+    flags["classic"] = [*flags["preset"], "--kind", "classic", *sizes]
+    held = {name: memory_of(data, 2, more) for name, more in flags.items()}
+    columns = ("all", "private_parent", "private_largest_worker", "shared", "files")
+    rows = [(name, *(f"{found[key] / 1e6:.0f} MB" for key in columns)) for name, found in held.items()]
+    show_table(("two workers", *columns), rows)
+    how = "the most at one of the looks every 0.2 s, as if nothing else ran: private memory, shared memory once, each file once"
+    return {"two_workers": held, "how": how}
 
 
 def measure_large(data: Path, rounds: int, steps: int) -> tuple[dict[str, float], dict[str, Any]]:
@@ -305,8 +313,8 @@ def _place(found: tuple[float, float] | None) -> str:
 def main() -> None:
     """Run the parts, merge them with what the last record has, and write it."""
     options = arguments(__doc__ or "", only="")
-    if options.only not in ("", "speed", "large", "avx2", "curves"):
-        sys.exit(f"--only is {options.only!r}; use speed, large, avx2 or curves")
+    if options.only not in ("", "speed", "large", "avx2", "curves", "memory"):
+        sys.exit(f"--only is {options.only!r}; use speed, large, avx2, curves or memory")
     data = shared_data() / "tinyshakespeare.txt"
     BENCH.mkdir(exist_ok=True)
     ratios: dict[str, float] = {}
@@ -328,6 +336,8 @@ def main() -> None:
     if options.only in ("", "curves"):
         found, about = measure_curves(data, *((60, 60) if options.quick else (1000, 100)))
         ratios, details = {**ratios, **found}, {**details, "curves": {**about, "measured": today()}}
+    if options.only in ("", "memory"):
+        details = {**details, "memory": {**measure_memory(data), "measured": today()}}
     equal = len(details.get("speed", {}).get("digests", [""])) == 1
     finish(NAME, equal=equal, ratios=ratios, details=details, options=options)
 
