@@ -1,94 +1,167 @@
-"""What the driver of a cluster costs: ``count`` on Dask and on Ray with one worker and with two, over many links to one text file.
+"""What the driver of a cluster costs: four jobs on Dask and on Ray with two workers, over many copies of generated files.
 
-Measured is the driver's own process: CPU seconds for each GB (beyond those of one file of 100 MB, which are those of importing and starting a
-cluster), and peak memory. The scheduler of a
-cluster that is started here lives in that process with Dask, so its share is in the figures. Equality: the digest of threads. It has no peer.
-Ratio keys: ``dask_two_workers`` (against one), ``dask_driver_seconds_per_gb``, ``dask_driver_peak_mb``, the same for ``ray``, and ``driver_peak_mb_large``: the
+Measured is the driver's own process on a cluster at an address, whose scheduler is a process of its own: CPU seconds from the moment it
+is connected, for each GB beyond those of a first run on little input, of which ``idle`` is what it would take while nothing happens; bytes of
+what workers answer and of what they are sent; and peak memory. Equality: Dask and Ray give the same digest, on little input that of threads. It has no peer.
+Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid`` and ``driver_bytes_per_gb_...`` (the larger of both engines; each engine's with its
+name in front), ``dask_two_workers`` (one against two, of a cluster started here, 2 GB counted), and ``driver_peak_mb_large``: the
 peak while ``--large`` gigabytes are counted with two workers of Dask, where every count must be that of one file times the number of files.
 
-``--only dask,large`` measures these again and takes the others from the record. The text is 100 MB on disk however many gigabytes there are.
+``--only dask,large`` measures these again and takes the others from the record; ``--jobs count`` one job of an engine.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table, today
-from benchmarks.count_vs_counter import make_text
+from benchmarks.driver_cluster import cluster_of
+from benchmarks.driver_data import inputs_of, tokenizer_of
 
-FILE_BYTES = 100_000_000
+# so much that what a run costs once is little of it, and no more than a minute of two workers
+GIGABYTES = {"count": 10.0, "tokens": 6.0, "charset": 6.0, "langid": 3.0}
+LITTLE = {"count": 0.1, "tokens": 0.13, "charset": 0.1, "langid": 0.3}  # langid: what is trained on workers
+ENGINES = ("dask", "ray")
 
 RUN = """
-import json, sys, time
+import json, os, pickle, sys, time
 from samebits.machine.caps import cap_threads
 cap_threads()
 import samebits
+from samebits import workers as front
+from samebits.executors import make_executor
+from samebits.jobs import get_job
+
+job, inputs, output, executor, workers, address, tokenizer = sys.argv[1:]
+moved = {"answers": 0, "published": 0}
+connected = [0.0]
+
+def counted_answer(data, shard, real=None):
+    path, _ = pickle.loads(data)
+    moved["answers"] += len(data) + (os.stat(path).st_size if path else 0)
+    return real(data, shard)
+
+def counted_state(value, real=None):
+    data = real(value)
+    moved["published"] += len(data)
+    return data
+
+def connect(name, options):
+    made = make_executor(name, options)
+    if name in ("dask", "ray"):
+        from functools import partial
+        from importlib import import_module
+        flights = import_module("samebits.executors.cluster.in_flight")
+        engine = import_module(f"samebits.executors.cluster.{name}")
+        flights.open_answer = partial(counted_answer, real=flights.open_answer)
+        flights.packed_state = engine.packed_state = partial(counted_state, real=flights.packed_state)
+    connected[0] = time.process_time()
+    return made
+
 if __name__ == "__main__":
-    inputs, output, executor, workers = sys.argv[1:]
-    started = time.process_time()
-    options = samebits.RunOptions(executor=executor, workers=workers, overwrite=True, resume=False)
-    record = samebits.run("count", samebits.CountConfig(inputs=(inputs,)), output=output, options=options)
-    cpu = time.process_time() - started
+    front.make_executor = connect
+    options = samebits.RunOptions(executor=executor, workers=workers, address=address, overwrite=True, resume=False)
+    if job == "idle":
+        made = connect(executor, front.ExecutorOptions(int(workers), address))
+        started = time.process_time()
+        time.sleep(10)
+        print(json.dumps({"cpu_per_second": (time.process_time() - started) / 10}))
+        made.close()
+        sys.exit()
+    more = {"tokenizer": tokenizer} if tokenizer else {}
+    config = get_job(job).Config(inputs=(inputs,), **more)
+    record = samebits.run(job, config, output=output, options=options)
+    cpu = time.process_time() - connected[0]
     stages = {name: stage["seconds"] for name, stage in record.stages.items()}
+    shards = sum(stage["shards_done"] for stage in record.stages.values())
     found = {"seconds": sum(stages.values()), "cpu": cpu, "peak": record.peak_rss["driver"], "stages": stages}
-    print(json.dumps({**found, "digest": record.artifact_digest}))
+    print(json.dumps({**found, **moved, "tasks": shards, "digest": record.artifact_digest}))
 """
 
 
-def make_links(folder: Path, number: int) -> Path:
-    """Write one text, and link it under so many names."""
-    text = folder / "text"
-    if not text.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        make_text(text, FILE_BYTES)
-    inputs = folder / f"inputs-{number}"
-    inputs.mkdir(exist_ok=True)
-    for name in range(number):
-        if not (inputs / f"{name:04}.txt").exists():
-            os.link(text, inputs / f"{name:04}.txt")
-    return inputs
-
-
-def run(inputs: Path, executor: str, workers: int) -> dict[str, Any]:
+def run(
+    job: str,
+    inputs: Path,
+    executor: str,
+    workers: int,
+    address: str = "",
+    environment: dict[str, str] | None = None,
+) -> dict[str, Any]:
     """Run in a process of its own, whose CPU time and memory are the driver's alone."""
-    script = inputs.parent / "run.py"  # worker processes import the main module again, so it must be a file
+    folder = BENCH / "driver"
+    script = folder / "run.py"  # worker processes import the main module again, so it must be a file
     script.write_text(RUN)
-    command = [sys.executable, str(script), str(inputs), str(inputs.parent / "out"), executor, str(workers)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    tokenizer = str(tokenizer_of()) if job == "tokens" else ""
+    words = (job, str(inputs), str(folder / "out"), executor, str(workers), address, tokenizer)
+    done = subprocess.run(
+        [sys.executable, str(script), *words], env=environment, capture_output=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr.decode(errors="replace"))
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def measure_engine(executor: str, gigabytes: float, folder: Path) -> dict[str, Any]:
-    """Run on one worker and on two; the digests of threads must be theirs."""
-    start = run(make_links(folder, 1), executor, 2)
-    inputs = make_links(folder, round(gigabytes * 10))
-    one, two = (run(inputs, executor, workers) for workers in (1, 2))
-    threads = run(inputs, "threads", 2)
-    equal = len({found["digest"] for found in (one, two, threads)}) == 1
-    return {
-        "gigabytes": gigabytes,
-        "start": start,
-        "one": one,
-        "two": two,
-        "threads": threads,
-        "equal": equal,
-    }
+def measure_engine(engine: str, jobs: list[str], sizes: dict[str, float], folder: Path) -> dict[str, Any]:
+    """Run jobs on a cluster of two workers at an address, each on little input and on much."""
+    found: dict[str, Any] = {}
+    for job in jobs:  # before anything is measured
+        for size in (LITTLE[job], sizes[job]):
+            inputs_of(job, folder, size)
+    with cluster_of(engine, folder) as (address, environment):
+        idle = run("idle", folder, engine, 2, address, environment)["cpu_per_second"]
+        for job in jobs:
+            little, much = (inputs_of(job, folder, size) for size in (LITTLE[job], sizes[job]))
+            start = run(job, little, engine, 2, address, environment)
+            whole = run(job, much, engine, 2, address, environment)
+            found[job] = {
+                "gigabytes": num_gigabytes(much),
+                "more": num_gigabytes(much) - num_gigabytes(little),
+                "idle": idle,
+                "start": start,
+                "two": whole,
+                "load_average": os.getloadavg()[0],
+                "measured": today(),
+            }
+    for job in jobs:
+        little = inputs_of(job, folder, LITTLE[job])
+        found[job]["equal"] = run(job, little, "threads", 2)["digest"] == found[job]["start"]["digest"]
+    return found
+
+
+def num_gigabytes(inputs: Path) -> float:
+    """Return the size of all files of a folder."""
+    return sum(path.stat().st_size for path in inputs.rglob("*") if path.is_file()) / 1e9
+
+
+def measure_two(gigabytes: float, rounds: int, folder: Path) -> dict[str, Any]:
+    """Count on one worker and on two of a cluster of Dask that the run starts, in turn; the stages' seconds count."""
+    inputs = inputs_of("count", folder, gigabytes)
+    sides: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
+    for _ in range(rounds):
+        for workers, found in sides.items():
+            found.append(run("count", inputs, "dask", workers))
+    digests = {each["digest"] for found in sides.values() for each in found}
+    seconds = {str(workers): [each["seconds"] for each in found] for workers, found in sides.items()}
+    load = {"load_average": os.getloadavg()[0], "measured": today()}
+    return {"gigabytes": gigabytes, "seconds": seconds, "equal": len(digests) == 1, **load}
 
 
 def measure_large(gigabytes: float, folder: Path) -> dict[str, Any]:
     """Count a lot with two workers of Dask; counts must be those of one file, times their number."""
     number = round(gigabytes * 10)
-    single = run(make_links(folder, 1), "threads", 1)
+    single = run("count", inputs_of("count", folder, 0.1), "threads", 1)
     expected = _counts(folder)
-    many = run(make_links(folder, number), "dask", 2)
-    found = _counts(folder)
-    equal = found == {key: number * count for key, count in expected.items()}
-    return {"gigabytes": gigabytes, "one": single, "two": many, "equal": equal}
+    many = run("count", inputs_of("count", folder, gigabytes), "dask", 2)
+    equal = _counts(folder) == {key: number * count for key, count in expected.items()}
+    load = {"load_average": os.getloadavg()[0], "measured": today()}
+    return {"gigabytes": gigabytes, "one": single, "two": many, "equal": equal, **load}
 
 
 def _counts(folder: Path) -> dict[str, int]:
@@ -97,43 +170,90 @@ def _counts(folder: Path) -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure and report; the stages' seconds count, not the start of a cluster."""
-    options = arguments(__doc__.splitlines()[0], gigabytes=2.0, large=20.0, only="dask,ray,large")
-    gigabytes, large = (0.3, 0.6) if options.quick else (options.gigabytes, options.large)
+    """Measure and report."""
+    options = arguments(
+        __doc__.splitlines()[0],
+        large=20.0,
+        only="dask,ray,two,large",
+        jobs=",".join(GIGABYTES),
+    )
+    share = 0.1 if options.quick else 1.0
+    folder = BENCH / "driver"
+    folder.mkdir(parents=True, exist_ok=True)
     before = RECORDS / "driver.json"
     cases: dict[str, Any] = json.loads(before.read_bytes())["details"]["cases"] if before.exists() else {}
+    for engine in ENGINES:  # records of before 0.2 have other cases
+        cases[engine] = {job: cases[engine][job] for job in GIGABYTES if job in cases.get(engine, {})}
     for name in options.only.split(","):
-        folder = BENCH / "driver"
-        found = measure_large(large, folder) if name == "large" else measure_engine(name, gigabytes, folder)
-        cases[name] = {**found, "load_average": os.getloadavg()[0], "measured": today()}
+        if name in ENGINES:
+            sizes = {job: max(2 * LITTLE[job], share * size) for job, size in GIGABYTES.items()}
+            cases[name] = cases.get(name, {}) | measure_engine(name, options.jobs.split(","), sizes, folder)
+        elif name == "two":
+            cases[name] = measure_two(2.0 * share, options.rounds, folder)
+        else:
+            cases[name] = measure_large(options.large * share, folder)
     show_table(
-        ["case", "GB", "workers", "s of stages", "CPU s of driver", "peak MB"],
+        ["engine", "job", "GB", "tasks", "s of stages", "CPU s of driver", "a GB", "idle s", "kB a GB", "MB"],
         [
             [
-                name,
-                f"{case['gigabytes']:g}",
-                workers,
-                f"{each['seconds']:.2f}",
-                f"{each['cpu']:.2f}",
-                f"{each['peak'] / 1e6:.0f}",
+                engine,
+                job,
+                f"{case['gigabytes']:.2f}",
+                f"{case['two']['tasks']:.0f}",
+                f"{case['two']['seconds']:.1f}",
+                f"{case['two']['cpu']:.3f}",
+                f"{seconds_per_gb(case):.4f}",
+                f"{case['idle'] * case['two']['seconds']:.3f}",
+                f"{bytes_per_gb(case) / 1e3:.0f}",
+                f"{case['two']['peak'] / 1e6:.0f}",
             ]
-            for name, case in cases.items()
-            for workers, each in case.items()
-            if isinstance(each, dict)
+            for engine in ENGINES
+            for job, case in cases.get(engine, {}).items()
         ],
     )
-    ratios = {}
-    for name, case in cases.items():
-        two = case["two"]
-        if name == "large":
-            ratios["driver_peak_mb_large"] = two["peak"] / 1e6
-            continue
-        ratios[f"{name}_two_workers"] = case["one"]["seconds"] / two["seconds"]
-        more = case["gigabytes"] - FILE_BYTES / 1e9
-        ratios[f"{name}_driver_seconds_per_gb"] = (two["cpu"] - case["start"]["cpu"]) / more
-        ratios[f"{name}_driver_peak_mb"] = two["peak"] / 1e6
-    equal = all(case["equal"] for case in cases.values())
-    finish("driver", equal=equal, ratios=ratios, details={"cases": cases}, options=options)
+    details = {"cases": cases}
+    finish("driver", equal=is_equal(cases), ratios=ratios_of(cases), details=details, options=options)
+
+
+def seconds_per_gb(case: dict[str, Any]) -> float:
+    """Return the driver's CPU seconds for each GB beyond the first run."""
+    return float((case["two"]["cpu"] - case["start"]["cpu"]) / case["more"])
+
+
+def bytes_per_gb(case: dict[str, Any]) -> float:
+    """Return the bytes that come from workers and go to them, for each GB of the whole run."""
+    return float((case["two"]["answers"] + case["two"]["published"]) / case["gigabytes"])
+
+
+def ratios_of(cases: dict[str, Any]) -> dict[str, float]:
+    """Return all figures by their keys."""
+    ratios: dict[str, float] = {}
+    for engine in ENGINES:
+        for job, case in cases.get(engine, {}).items():
+            for key, value in (("seconds", seconds_per_gb(case)), ("bytes", bytes_per_gb(case))):
+                name = f"driver_{key}_per_gb_{job}"
+                ratios[f"{engine}_{name}"] = value
+                ratios[name] = max(value, ratios.get(name, value))
+        peaks = [case["two"]["peak"] for case in cases.get(engine, {}).values()]
+        if peaks:
+            ratios[f"{engine}_driver_peak_mb"] = max(peaks) / 1e6
+    if "two" in cases:
+        one, two = (statistics.median(cases["two"]["seconds"][workers]) for workers in "12")
+        ratios["dask_two_workers"] = one / two
+    if "large" in cases:
+        ratios["driver_peak_mb_large"] = cases["large"]["two"]["peak"] / 1e6
+    return ratios
+
+
+def is_equal(cases: dict[str, Any]) -> bool:
+    """Say whether all digests agree that must."""
+    by_engine = [cases[engine] for engine in ENGINES if engine in cases]
+    found = [case["equal"] for jobs in by_engine for case in jobs.values()]
+    found += [cases[name]["equal"] for name in ("two", "large") if name in cases]
+    for job in GIGABYTES:
+        same = [jobs[job] for jobs in by_engine if job in jobs]
+        found.append(len({(case["gigabytes"], case["two"]["digest"]) for case in same}) <= 1)
+    return all(found)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Every job is run on generated inputs of two sizes by an executor that measures (``scale_probe``, CPU seconds); the simulation
 (``scale_sim``) then plays runs that no single machine can. ``--record`` takes the costs from the committed record
-instead of measuring, ``--again count,charset`` all but those of some cases. It has no peer: ``equal`` says that the threaded runs it compares itself with gave the serial digest. The
-ratios are predicted over measured wall seconds of 1 and 2 workers on this machine, so 1 is a perfect prediction.
+instead of measuring, ``--again count,charset`` all but those of some cases; ``--check dask,ray`` repeats the runs on these that predictions are compared with
+(``scale_check``). It has no peer: ``equal`` says that these runs gave one digest for each job, whatever the place.
+Ratios of a place (none in the key: threads), job and number of workers are predicted over measured wall seconds on this machine, so 1 is a perfect prediction.
 """
 
 from __future__ import annotations
@@ -12,27 +13,23 @@ import argparse
 import json
 import math
 import os
-import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import samebits
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
+from benchmarks.scale_check import PLACES, check, predicted
 from benchmarks.scale_data import TAIL, write_inputs, write_vocabularies
 from benchmarks.scale_model import LOCAL_WORKERS, World, fit, predict, training
 from benchmarks.scale_probe import as_large, cases, measure_job, measure_step, measure_words, train_tokenizer
 from samebits.data.array_file import map_array
 from samebits.machine.caps import one_math_thread
-from samebits.machine.cores import look_at_machine
 
 WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)
 PAIRS = "graph_matrix"  # its size is a number of pairs
 PAIR_SIZES = (10**6, 10**8, 10**10)
-IN_MEMORY = 1e12  # bytes a second: inputs that were just written come from memory
-COMPARED = ("count", "charset", "langid_exact", "tokens")
 
 
 def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, Any]:
@@ -61,36 +58,6 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
 def _cpu(cost: dict[str, Any]) -> float:
     stages = sum(stage["task"] + stage["driver"] for stage in cost["stages"])
     return float(cost["plan"] + cost["rest"] + stages)
-
-
-def compare(
-    models: dict[str, Any], folder: Path, rounds: int, only: Sequence[str] = ()
-) -> tuple[dict[str, Any], bool]:
-    """Predict runs with 1 and 2 threads on this machine, and do them."""
-    cores = look_at_machine().physical
-    found: dict[str, Any] = {}
-    equal = True
-    for name in [name for name in COMPARED if not only or name in only]:
-        job, config = cases(folder / "large", folder / "bpe")[name]
-        num_bytes = round(models[name]["stages"][0]["shard_bytes"] * models[name]["stages"][0]["shards"])
-        digests = set()
-        for workers in (1, 2):
-            walls = []
-            for _ in range(rounds):
-                options = samebits.RunOptions(
-                    workers=str(workers), executor="threads", overwrite=True, resume=False
-                )
-                record = samebits.run(job, config, output=folder / "out" / "compared", options=options)
-                walls.append(record.seconds)
-                digests.add(record.artifact_digest)
-            wanted = predict(models[name], num_bytes, workers, World(cores=cores, disk=IN_MEMORY))["seconds"]
-            found[f"{name}_{workers}"] = {"predicted": wanted, "measured": statistics.median(walls)}
-        serial = samebits.RunOptions(executor="serial", overwrite=True, resume=False)
-        digests.add(
-            samebits.run(job, config, output=folder / "out" / "compared", options=serial).artifact_digest
-        )
-        equal = equal and len(digests) == 1
-    return found, equal
 
 
 def show(predictions: dict[str, Any], steps: Sequence[dict[str, Any]], compared: dict[str, Any]) -> None:
@@ -146,13 +113,18 @@ def _measured_before(
     record: dict[str, Any], again: Sequence[str], options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, Any], bool]:
     """Take costs from a record, but for some cases that are measured again."""
-    costs, compared = record["details"]["costs"], record["details"]["compared"]
-    if not again:
-        return costs, compared, bool(record["equal"])
+    costs, equal = record["details"]["costs"], bool(record["equal"])
+    compared = {key: pair for key, pair in record["details"]["compared"].items() if "bytes" in pair}
+    if not again and not options.check:
+        return costs, compared, equal
     folder, rounds = _inputs(options)
-    costs = costs | measure(rounds, folder, again)
-    found, equal = compare(models_of(costs), folder, rounds, again)
-    return costs, compared | found, equal and bool(record["equal"])
+    costs = costs | (measure(rounds, folder, again) if again else {})
+    if options.check:
+        found, same = check(models_of(costs), folder, options.check.split(","))
+        compared, equal = compared | found, equal and same
+    for key, pair in compared.items():  # what was measured stays, what is predicted follows the costs
+        compared[key] = pair | {"predicted": predicted(models_of(costs), key, pair)}
+    return costs, compared, equal
 
 
 def main() -> None:
@@ -165,19 +137,19 @@ def main() -> None:
         remote=remote_seconds(),
         record="",
         again="",
+        check="",
     )
     world = World(options.link, options.storage, options.disk, LOCAL_WORKERS, options.remote)
     again = [name for name in options.again.split(",") if name]
-    if options.record or again:
+    if options.record or again or options.check:
         record = json.loads((RECORDS / (options.record or "scale.json")).read_bytes())
         costs, compared, equal = _measured_before(record, again, options)
-        options.quick = (
-            options.quick or not again
-        )  # nothing was measured: the committed record stays as it is
+        # where nothing was measured, the committed record stays as it is
+        options.quick = options.quick or not (again or options.check)
     else:
         folder, rounds = _inputs(options)
         costs = measure(rounds, folder)
-        compared, equal = compare(models_of(costs), folder, rounds)
+        compared, equal = check(models_of(costs), folder, PLACES)
     predictions = {
         name: {
             str(size): {str(w): predict(model, size, w, world) for w in WORKERS} for size in sizes_of(name)
@@ -221,7 +193,7 @@ def driver_seconds(predictions: dict[str, Any]) -> dict[str, float]:
     for name, by_size in predictions.items():
         if name != PAIRS:
             uses = by_size[str(10**12)]["64"]["uses"]
-            found[f"driver_seconds_per_gb_{name}"] = (uses["driver"] + uses["final write"]) / 1000
+            found[f"sim_driver_seconds_per_gb_{name}"] = (uses["driver"] + uses["final write"]) / 1000
     return found
 
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
-from samebits.data.folding.shape import MOST_ROW_UNITS, fan_in_of, light_nodes, num_partitions
+from samebits.data.folding.shape import fan_in_of, light_nodes, node_units, num_partitions
 from samebits.data.folding.tree import MOST_NODES, merged_nodes
 from samebits.data.inputs.hashing import task_bytes
 from samebits.data.sealing import BLOCK_BYTES
 from samebits.graph.distance.matrix import PairGrid
 from samebits.graph.distance.matrix_fold import num_bands
-from samebits.langid.training.large import node_bytes
 from samebits.langid.training.on_workers.ngrams import num_ranges
 
 __all__ = ["LOCAL_WORKERS", "World", "fit", "predict", "training"]
@@ -55,6 +54,7 @@ class World:
         disk: Bytes a second of the driver's disk, in and out.
         cores: Of the driver's machine.
         remote: The driver's seconds for each shard sent to another process and back.
+        elsewhere: Shards are sent to other processes on one machine too.
     """
 
     link: float = 1.25e9
@@ -62,6 +62,7 @@ class World:
     disk: float = 2e9
     cores: int = LOCAL_WORKERS
     remote: float = 4.3e-4
+    elsewhere: bool = False
 
 
 def fit(
@@ -229,8 +230,7 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
     shards = max(1, round(num_bytes / stage["shard_bytes"])) if stage["grows"] else stage["shards"]
     fan_in = fan_in_of(shards) if stage["kind"] in ("nodes", "rows", "kept") else 1
     if stage["kind"] in ("rows", "kept"):  # a node's rows are in the memory of one worker
-        most = MOST_ROW_UNITS if stage["kind"] == "rows" else node_bytes(num_bytes)
-        fan_in = min(fan_in, max(1, int(most // stage["shard_bytes"])))
+        fan_in = min(fan_in, max(1, int(node_units(num_bytes) // stage["shard_bytes"])))
     reads = bool(stage["grows"]) and (stage["kind"] not in ("rows", "kept") or stage["name"] in READING)
     nodes = -(-shards // fan_in)
     # every part is taken in on its own, but several come in one message
@@ -275,7 +275,7 @@ def _stage(
     tasks: _Tasks, num_bytes: int, workers: int, world: World, model: dict[str, Any]
 ) -> tuple[float, dict[str, float]]:
     local = workers <= LOCAL_WORKERS
-    driver = tasks.driver + (0.0 if local else world.remote)
+    driver = tasks.driver + (0.0 if local and not world.elsewhere else world.remote)
     link = 0.0 if local else tasks.part_bytes / world.link
     number, task = tasks.number, tasks.task
     wall = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -26,6 +27,7 @@ from samebits.core.ports.executor import Done, Handle, Outcome, Task
 from samebits.data import journal
 from samebits.executors.worker import run_shard
 from samebits.graph.config import GraphConfig
+from samebits.jobs import get_job
 from samebits.langid.config import LangidConfig
 from samebits.langid.training import backoff, large
 from samebits.tokens.config import TokensConfig
@@ -67,15 +69,17 @@ class StageCost:
 
 @dataclass(slots=True)
 class Cost:
-    """One run: plan, stages, and the rest of the driver's work (ranking, writing, sync).
+    """One run: plan, stages, and the rest of the driver's work, each timed where it happens and not as a difference.
 
-    ``input_bytes`` are pairs where the input is not cut by bytes: graphs.
+    ``input_bytes`` are pairs where the input is not cut by bytes: graphs. ``phases`` say what the rest is made of: before the first
+    stage, between stages, after the last one.
     """
 
     input_bytes: int
     output_bytes: int
     plan: float
     rest: float
+    phases: dict[str, float]
     stages: list[StageCost] = field(default_factory=list)
     removing: float = (
         0.0  # the journal with all that workers kept: its pages are in the memory of whoever wrote them
@@ -94,8 +98,9 @@ class Meter:
     def __init__(self) -> None:
         self.workers = 1
         self.stages: list[StageCost] = []
-        self.spent = 0.0  # CPU seconds of measuring itself, which belong to nobody
+        self.phases = {"before": 0.0, "between": 0.0, "after": 0.0}
         self._started = 0.0
+        self._left = 0.0  # when the driver was last on its own: the plan was made, or a stage had ended
 
     def publish(self, state: Any) -> Handle:
         """Keep the state where it is."""
@@ -110,7 +115,6 @@ class Meter:
         stage.task += done - started
         stage.part_bytes += len(encode(outcome.part)) if isinstance(outcome, Done) else 0
         measuring = time.process_time() - done
-        self.spent += measuring
         stage.driver -= measuring
         future: Future[Outcome] = Future()
         future.set_result(outcome)
@@ -119,17 +123,47 @@ class Meter:
     def observe(self, event: Event) -> None:
         """Note when stages begin and end."""
         if isinstance(event, StageStarted):
-            self.stages.append(StageCost(event.stage, event.num_shards))
             self._started = time.process_time()
+            self.phases["between" if self.stages else "before"] += self._started - self._left
+            self.stages.append(StageCost(event.stage, event.num_shards))
         elif isinstance(event, StageDone):
-            stage = self.stages[-1]
-            stage.driver += time.process_time() - self._started - stage.task
+            stage, self._left = self.stages[-1], time.process_time()
+            stage.driver += self._left - self._started - stage.task
+
+    def planned(self) -> None:
+        """Note that the plan is made."""
+        self._left = time.process_time()
+
+    def ended(self, removing: float) -> None:
+        """Note that the run is over, and what removing its journal took of the time."""
+        self.phases["after"] = time.process_time() - self._left - removing
 
     def recover(self, workers: int) -> None:
         """Do nothing: this thread cannot be lost."""
 
     def close(self, *, cancel: bool = False) -> None:
         """Do nothing: there is nothing to release."""
+
+
+class TimedJob:
+    """A job that notes what its plan takes, and the plan."""
+
+    def __init__(self, job: Any, meter: Meter) -> None:
+        self._job, self._meter = job, meter
+        self.seconds = 0.0
+        self.made: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Be the job in all else."""
+        return getattr(self._job, name)
+
+    def plan(self, config: Any) -> Any:
+        """Make the plan."""
+        started = time.process_time()
+        self.made = self._job.plan(config)
+        self.seconds = time.process_time() - started
+        self._meter.planned()
+        return self.made
 
 
 @contextmanager
@@ -167,29 +201,21 @@ def train_tokenizer(inputs: Path, output: Path) -> None:
 
 
 def measure_job(job: str, config: Any, output: Path) -> Cost:
-    """Run a job with the meter."""
+    """Run a job with the meter, into a folder that is not there: removing an output of before is no cost of this run."""
     meter = Meter()
-    started = time.process_time()
-    planned = samebits.plan(job, config)
-    plan_seconds = time.process_time() - started
-    started = time.process_time()
+    timed = TimedJob(get_job(job), meter)
+    shutil.rmtree(output, ignore_errors=True)
     with _timed_removal() as removing:
-        samebits.run(
-            job,
-            config,
-            output=output,
-            options=samebits.RunOptions(overwrite=True, resume=False),
-            observer=meter.observe,
-            executor=meter,
-        )
-    total = time.process_time() - started - meter.spent - sum(removing)
-    in_stages = sum(stage.task + stage.driver for stage in meter.stages)
+        options = samebits.RunOptions(resume=False)
+        samebits.run(timed, config, output=output, options=options, observer=meter.observe, executor=meter)
+        meter.ended(sum(removing))
     manifest = json.loads((output / "manifest.json").read_bytes())
     return Cost(
-        input_bytes=_num_bytes(planned.inputs) or planned.shards.num_units,
+        input_bytes=_num_bytes(timed.made.inputs) or timed.made.shards.num_units,
         output_bytes=sum(entry["size"] for entry in manifest["files"].values()),
-        plan=plan_seconds,
-        rest=max(0.0, total - plan_seconds - in_stages),
+        plan=timed.seconds,
+        rest=sum(meter.phases.values()),
+        phases=meter.phases,
         stages=meter.stages,
         removing=sum(removing),
     )

@@ -11,7 +11,7 @@ from tests.conftest import needs_extra
 
 from samebits import api
 from samebits.core.engine import Engine
-from samebits.core.observing.events import Event, ShardDone, StageStarted
+from samebits.core.observing.events import Event, ShardDone, StageDone, StageStarted
 from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.count.config import CountConfig
@@ -62,6 +62,14 @@ def test_files_are_told_with_their_sizes_and_about_how_many_shards(folder: Path)
         open_corpus([str(folder)], cell_bytes=1 << 20)
     files = [(str(path), path.stat().st_size) for path in sorted(folder.iterdir())]
     assert asked == [(files, 6)]  # five cells of the first file, one of the second, none of the empty one
+
+
+def test_the_engine_tells_when_all_is_hashed(folder: Path) -> None:
+    events: list[Event] = []
+    engine = Engine(SerialExecutor(), observer=events.append)
+    with reading_by(1, lambda files, num_shards: engine):
+        open_corpus([str(folder)])
+    assert isinstance(events[-1], StageDone)
 
 
 def test_little_input_is_not_sent_away(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,10 @@ __all__ = ["EARLIER", "EventLog", "event_line"]
 
 EARLIER = "events.earlier.jsonl"
 
-# Looking at the children takes about a millisecond: rare enough to cost nothing, often enough for a picture.
+# Often enough for a picture. To find the children all processes of the machine are looked at, which takes milliseconds: after a
+# look it rests so many times as long.
 SAMPLE_SECONDS = 0.25
+RESTS = 1000
 FLUSHES_PER_SAMPLE = 20  # 80 a second at most, of 5 microseconds each
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -55,9 +57,10 @@ class EventLog:
         """Write one event."""
         with writing(self.path):
             self._file.write(event_line(event))
-            if clock.seconds() >= self._next_sample:
+            if (now := clock.seconds()) >= self._next_sample:
                 self._file.write(_memory_line())
-                self._next_sample = clock.seconds() + SAMPLE_SECONDS
+                ended = clock.seconds()
+                self._next_sample = ended + max(SAMPLE_SECONDS, RESTS * (ended - now))
                 self._flushes_left = FLUSHES_PER_SAMPLE
             if self._flushes_left:
                 self._flushes_left -= 1

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 
 from samebits.core.plan import ShardTable
 
-__all__ = ["consecutive", "fan_in_of", "group_shards", "light_nodes", "num_partitions", "row_starts"]
+__all__ = [
+    "consecutive",
+    "fan_in_of",
+    "group_shards",
+    "light_nodes",
+    "node_units",
+    "num_partitions",
+    "row_starts",
+]
 
 # Nodes of a plan: enough for every worker of a large cluster, few enough that none of them waits for the driver, and on one
 # machine a node for each shard up to a gigabyte.
@@ -17,7 +25,9 @@ MANY_NODES = 5000  # of more than these with ``FAN_IN`` shards, every one costs 
 MOST_FAN_IN = 64
 # Tasks of a stage over nodes that are done in no time: above, several nodes share one.
 MOST_LIGHT_TASKS = 2048
+# What a worker holds as rows; twice as much of a huge input, because every node costs the driver its share in every stage.
 MOST_ROW_UNITS = 64 << 20
+HUGE_UNITS = 100 << 30
 # Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
 PARTITION_BYTES = 32 << 20
 SMALL_PARTITIONS = 64
@@ -54,7 +64,16 @@ def num_partitions(num_bytes: int) -> int:
     return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))
 
 
-def row_starts(shards: ShardTable, most_units: int = MOST_ROW_UNITS) -> NDArray[np.int64]:
+def node_units(num_units: int) -> int:
+    """Return how much of an input of so many units (bytes, mostly) a worker holds as rows.
+
+    >>> [node_units(number) >> 20 for number in (1 << 30, 1 << 40)]
+    [64, 128]
+    """
+    return 2 * MOST_ROW_UNITS if num_units >= HUGE_UNITS else MOST_ROW_UNITS
+
+
+def row_starts(shards: ShardTable) -> NDArray[np.int64]:
     """Return the first shard of each node whose rows one worker holds in memory: few shards, and not much of them.
 
     >>> from samebits.core.plan import cut
@@ -62,6 +81,7 @@ def row_starts(shards: ShardTable, most_units: int = MOST_ROW_UNITS) -> NDArray[
     array([124, 126, 128, 129])
     """
     fan_in, lengths = fan_in_of(len(shards)), shards.columns[2] - shards.columns[1]
+    most_units = node_units(int(lengths.sum()))
     starts: list[int] = []
     units = 0
     for number, length in enumerate(lengths.tolist()):

@@ -172,7 +172,8 @@ def open_corpus(
         raise ConfigError(f"cells of {cell_bytes} bytes cannot hold a row", hint="the default is 8 MiB")
     listing = list_inputs(inputs, format_name=format)
     files = absolute(listing.files)
-    sources = tuple(map(source_of, files, hash_files(files, cell_bytes=cell_bytes)))
+    hashed = zip(files, hash_files(files, cell_bytes=cell_bytes), strict=True)  # strict: it runs to its end
+    sources = tuple(source_of(found, spans) for found, spans in hashed)
     notes = list(listing.notes)
     if cut_compressed and any(source.compression for source in sources):
         from samebits.data.compressed.opening import cut_compressed as cut  # only for them

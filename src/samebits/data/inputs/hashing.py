@@ -8,6 +8,7 @@ Small inputs are hashed here in any case: sending them away costs more. The dige
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -86,6 +87,7 @@ def hash_files(
     hashed = iter(read_each(hash_span, every) if engine is None else _hash_on(engine, every, span_bytes))
     for own, done in zip(spans, known, strict=True):
         yield list(islice(hashed, len(own))) if done is None else [done]
+    deque(hashed, maxlen=0)  # the engine tells of the end of its stage
 
 
 def _begun(found: Found, size: int) -> Hashed | None:

@@ -8,7 +8,7 @@ When a worker dies, Dask fails everything that was queued on it. Workers write d
 that only those shards count as lost with it; the others only waited. Where no folder is shared, those submitted first, as
 many as the worker has threads, are taken to have been in its hands. Short shards share a task of Dask (``together``).
 
-A watch thread asks the scheduler once a second for the workers' last signs of life. A worker without any for
+A watch thread asks the scheduler every few seconds (``look_seconds``) for the workers' last signs of life. A worker without any for
 ``stall_timeout`` is taken out (killed, if it is ours); a scheduler that does not answer, or has no worker left, for as
 long ends the run with ClusterLost. Nothing is waited for without end.
 """
@@ -40,6 +40,7 @@ from samebits.executors.cluster.workers import (
     check_looks,
     clean_up,
     look,
+    look_seconds,
     make_order,
     packed_state,
     tick,
@@ -59,7 +60,6 @@ __all__ = ["DaskExecutor"]
 
 CONNECT_SECONDS = 20.0
 START_SECONDS = 60.0  # workers of ours may take so long to start again, on a machine that is very busy
-WATCH_SECONDS = 1.0
 SUBMIT_SECONDS = (
     0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
 )
@@ -76,6 +76,7 @@ CONFIG = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
+    "distributed.client.scheduler-info-interval": "60s",  # the client asks for what nobody here looks at
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
 
@@ -295,10 +296,10 @@ class DaskExecutor:
 
     def _watch(self) -> None:
         """Look for workers and schedulers that show no sign of life; count ticks, because clocks differ."""
-        patience = self._options.stall_timeout
+        patience, rest = self._options.stall_timeout, look_seconds(self._options.stall_timeout)
         seen: dict[str, tuple[float, int]] = {}
         silent = empty = 0
-        while not self._closed.wait(WATCH_SECONDS):
+        while not self._closed.wait(rest):
             try:
                 workers = self._identity()["workers"]
                 silent = 0
@@ -308,11 +309,11 @@ class DaskExecutor:
                     self._flights.give_up("the scheduler does not answer")
                 continue
             empty = 0 if workers else empty + 1
-            if empty * WATCH_SECONDS > (patience if self._cluster is None else max(patience, START_SECONDS)):
+            if empty * rest > (patience if self._cluster is None else max(patience, START_SECONDS)):
                 self._flights.give_up("it has no workers")
             ticks = {name: tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
             for name, (_, missed) in ticks.items():
-                if missed * WATCH_SECONDS > patience:
+                if missed * rest > patience:
                     self._take_out(name)
             seen = ticks
 

@@ -5,8 +5,8 @@ Tasks that only waited run elsewhere, so a failed task always had its shard in h
 object store once; a worker fetches and unpickles them once.
 
 Ray notices dead workers and nodes, but neither a stopped worker nor, for a minute, a dead head. So a thread in each
-worker sends a pulse to a small actor, and a watch thread here reads the pulses and knocks at the head's door once a
-second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
+worker sends a pulse to a small actor, and a watch thread here reads the pulses every few seconds and knocks at the head's door
+once a second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
 Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so its shard, which it has written
 down (``hands``), is given up at the same moment, and what no living worker has in hand is submitted again.
 
@@ -39,6 +39,7 @@ from samebits.executors.cluster.workers import (
     check_looks,
     clean_up,
     look,
+    look_seconds,
     make_order,
     packed_state,
     tick,
@@ -197,18 +198,20 @@ class RayExecutor:
     def _watch(self) -> None:
         """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
         pulses: dict[tuple[str, int], tuple[int, int]] = {}
-        silent = 0
+        silent, rest = 0, look_seconds(self._options.stall_timeout)
+        next_look = time.monotonic()
         while not self._closed.wait(WATCH_SECONDS):
             silent = 0 if all(_opens(door) for door in self._doors) else silent + 1
             if silent >= MOST_SILENT:
                 self._flights.give_up("its head does not answer")
                 return
-            if silent:
+            if silent or time.monotonic() < next_look:
                 continue
+            next_look = time.monotonic() + rest - WATCH_SECONDS / 2  # the knocks set the pace
             beats = self._beats()
             ticks = {worker: tick(pulses.get(worker), count) for worker, count in beats.items()}
             for worker, (_, missed) in ticks.items():
-                if missed * WATCH_SECONDS > self._options.stall_timeout:
+                if missed * rest > self._options.stall_timeout:
                     self._kill(worker)
                     self._abandon(worker, [other for other in ticks if other != worker])
             pulses = ticks

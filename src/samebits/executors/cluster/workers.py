@@ -45,6 +45,7 @@ __all__ = [
     "check_looks",
     "clean_up",
     "look",
+    "look_seconds",
     "make_order",
     "open_answer",
     "packed_state",
@@ -55,6 +56,8 @@ __all__ = [
 # below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
 INLINE_BYTES = 1 << 16
 LOADED = 4  # the tasks and states of this stage and the one before
+SHORTEST_LOOK, LONGEST_LOOK = 1.0, 5.0
+LOOKS_PER_STALL = 12
 MOST_UNSEEN = 3  # paths named of those a worker cannot see
 
 
@@ -273,6 +276,15 @@ def tick(before: tuple[Any, int] | None, pulse: Any) -> tuple[Any, int]:
     ((7, 3), (8, 0), (7, 0))
     """
     return pulse, before[1] + 1 if before is not None and before[0] == pulse else 0
+
+
+def look_seconds(stall_timeout: float) -> float:
+    """Return how long to wait between two looks at the workers: each costs the driver milliseconds, more with many workers.
+
+    >>> [look_seconds(timeout) for timeout in (2.0, 24.0, 60.0, 600.0)]
+    [1.0, 2.0, 5.0, 5.0]
+    """
+    return min(max(SHORTEST_LOOK, stall_timeout / LOOKS_PER_STALL), LONGEST_LOOK)
 
 
 def clean_up(order: WorkerOrders, environment: Mapping[str, str], names: Iterable[str]) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from samebits.core.plan import Plan
-from samebits.data.folding.shape import MOST_ROW_UNITS, row_starts
 from samebits.langid.config import LangidConfig
 
 __all__ = [
@@ -15,16 +11,11 @@ __all__ = [
     "WRITE",
     "input_bytes",
     "is_large",
-    "node_bytes",
-    "node_starts",
 ]
 
 # Of the inputs, unpacked. Below it files between the stages cost more than they save; in exact mode they are felt for longer,
 # because its stages are so quick.
 LEAST_BYTES = {"exact": 1 << 30, "backoff": 256 << 20, "compact": 256 << 20}
-
-# Of an input as large as this nodes are twice as large: every one costs the driver its share in every stage.
-HUGE_BYTES = 100 << 30
 
 # The tables of words in a model, and their numbers.
 MODEL_ARRAYS: tuple[tuple[str, str], ...] = (
@@ -50,16 +41,6 @@ STAGES = (
 def is_large(plan: Plan, config: LangidConfig) -> bool:
     """Whether an input is worth keeping with the workers. A Parquet ledger is written by one process, which needs all of it."""
     return input_bytes(plan) >= LEAST_BYTES[config.mode] and config.ledger != "parquet"
-
-
-def node_bytes(num_bytes: int) -> int:
-    """Return how much text of an input of that size a worker holds as rows."""
-    return 2 * MOST_ROW_UNITS if num_bytes >= HUGE_BYTES else MOST_ROW_UNITS
-
-
-def node_starts(plan: Plan) -> NDArray[np.int64]:
-    """Return the first shard of each node."""
-    return row_starts(plan.shards, node_bytes(plan.shards.num_units))
 
 
 def input_bytes(plan: Plan) -> int:

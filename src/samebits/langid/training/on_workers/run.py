@@ -11,7 +11,7 @@ from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import num_partitions
 from samebits.data.folding.tree import Folding, folding
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.large import input_bytes, node_starts
+from samebits.langid.training.large import input_bytes
 from samebits.langid.training.on_workers.encoded import EncodedNodes
 from samebits.langid.training.on_workers.row_files import EncodeNode
 from samebits.langid.training.on_workers.training import WorkerTraining
@@ -47,7 +47,6 @@ def train_on_workers(plan: Plan, config: LangidConfig, engine: Engine, out: Arti
             take,
             state=plan.inputs,
             unit="bytes",
-            starts=node_starts(plan),
             then=lambda files: _train(workers, engine, plan, config, encoded, files, out),
         )
 

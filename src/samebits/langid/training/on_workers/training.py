@@ -15,10 +15,10 @@ from samebits.data.array_file import npy_header
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.output_file import Content, KeptBytes, write_output, write_outputs
 from samebits.data.folding.piece_files import Index, PieceFolder
-from samebits.data.folding.shape import consecutive
+from samebits.data.folding.shape import consecutive, row_starts
 from samebits.data.folding.tree import Folding, KeptPart
 from samebits.langid.config import LangidConfig
-from samebits.langid.training.large import MODEL_ARRAYS, WRITE, node_starts
+from samebits.langid.training.large import MODEL_ARRAYS, WRITE
 from samebits.langid.training.ledger import REASONS
 from samebits.langid.training.on_workers.duplicates import DUPLICATES, FindDuplicates
 from samebits.langid.training.on_workers.encoded import EncodedNodes
@@ -182,7 +182,7 @@ class WorkerTraining:
             self.rows,
             self.plan.inputs,
             self.plan.shards,
-            node_starts(self.plan),
+            row_starts(self.plan.shards),
             np.array(encoded.shard_rows, np.int64),
             np.array(encoded.first_line, np.int64),
         )

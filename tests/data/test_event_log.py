@@ -1,0 +1,34 @@
+"""The log of events looks at the memory in use now and then, and never for more than a thousandth of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from samebits.core.observing.events import Metric
+from samebits.data import event_log
+from samebits.data.event_log import EventLog
+
+
+@pytest.mark.parametrize(("look_seconds", "looks"), [(0.00001, 40), (0.002, 5)])
+def test_a_look_at_the_memory_is_followed_by_a_thousand_times_as_long_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_seconds: float, looks: int
+) -> None:
+    now = 0.0
+
+    def look() -> int:
+        nonlocal now
+        now += look_seconds
+        return 1
+
+    monkeypatch.setattr(event_log, "memory_of_all", look)
+    monkeypatch.setattr(event_log.clock, "seconds", lambda: now)
+    log = EventLog(tmp_path / "events.jsonl")
+    while now < 10.0:
+        log(Metric("loss", 1.0))
+        now += 0.01
+    log.close()
+    lines = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert lines.count("Memory") == pytest.approx(looks, abs=2)
