@@ -12,7 +12,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -46,8 +48,7 @@ def _start_dask(started: list[subprocess.Popen[bytes]], environment: dict[str, s
     for number in range(WORKERS):
         scratch = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder / f"worker-{number}"))
         _run(started, environment, sys.executable, "-m", "distributed.cli.dask_worker", *here, *scratch)
-    import distributed
-
+    distributed: Any = import_module("distributed")  # Any: its classes are typed, their constructors are not
     until = time.monotonic() + START_SECONDS
     while not file.exists() and time.monotonic() < until:
         time.sleep(0.1)
@@ -79,8 +80,8 @@ def _start_ray(started: list[subprocess.Popen[bytes]], environment: dict[str, st
 
 
 def _run(started: list[subprocess.Popen[bytes]], environment: dict[str, str], *command: str) -> None:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started.append(subprocess.Popen(command, env=environment, **quiet))
+    null = subprocess.DEVNULL
+    started.append(subprocess.Popen(command, env=environment, stdout=null, stderr=null))
 
 
 def _end(started: list[subprocess.Popen[bytes]]) -> None:

@@ -28,7 +28,18 @@ def inputs_of(job: str, folder: Path, gigabytes: float) -> Path:
             make_text(text, FILE_BYTES)
         return many_of(text.parent, gigabytes)
     write_inputs(SCALE)
-    return many_of(SCALE / "large" / job, gigabytes)
+    root = SCALE / "large" / job
+    return many_of(_joined(root) if job == "charset" else root, gigabytes)
+
+
+def _joined(root: Path) -> Path:
+    """Return a folder with one file for each language: of gigabytes, no list of small files is meant to be the most of the work."""
+    found = root.with_name(f"{root.name}-joined")
+    for language in sorted(root.iterdir()) if not found.exists() else ():
+        place = found / language.name / "text.txt"
+        place.parent.mkdir(parents=True)
+        place.write_bytes(b"\n".join(path.read_bytes() for path in sorted(language.iterdir())))
+    return found
 
 
 def many_of(root: Path, gigabytes: float) -> Path:

@@ -70,3 +70,12 @@ def test_after_a_worker_died_each_shard_of_the_stage_travels_alone() -> None:
     assert groups(departures, flights(1, task="b")) == [[0]]
     departures.learn(flights(1, task="b")[0], 1e-5)
     assert groups(departures, flights(2, task="b")) == [[0, 1]]
+
+
+def test_groups_that_wait_are_submitted_at_once() -> None:
+    departures = at_pace(0.009)
+    for flight in flights(5):
+        departures.add(flight)
+    departures.close()
+    found = [[[flight.shard.index for flight in group] for group in batch] for batch in departures.batches()]
+    assert found == [[[0, 1], [2, 3], [4]]]

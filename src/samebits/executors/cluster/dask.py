@@ -20,11 +20,12 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from samebits.core.plan import Shard
@@ -63,6 +64,7 @@ START_SECONDS = 60.0  # workers of ours may take so long to start again, on a ma
 SUBMIT_SECONDS = (
     0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
 )
+COLLECT_SECONDS = 0.25  # how long an answer waits for company
 SETTLE_SECONDS = (
     0.05  # the failures of one dead worker come in one message; this is long enough to take them together
 )
@@ -181,49 +183,67 @@ class DaskExecutor:
         return self._flights.take_off(task, shard, handle.value, self._departures.add)
 
     def _send(self) -> None:
-        for group in self._departures.groups():
+        for batch in self._departures.batches():
             try:
-                self._start(group)
+                self._start(batch)
                 self._refusing_since = None
             except Exception as error:
-                self._refuse(group, error)
+                self._refuse(batch, error)
 
-    def _refuse(self, group: tuple[Flight, ...], error: Exception) -> None:
+    def _refuse(self, batch: list[tuple[Flight, ...]], error: Exception) -> None:
         """Let the engine try these shards again, but not for ever."""
         now = time.monotonic()
         self._refusing_since = self._refusing_since or now
         if now - self._refusing_since > max(self._options.stall_timeout, START_SECONDS):
             self._flights.give_up(f"it takes no shards ({type(error).__name__}: {error})")
-        for flight in group:
+        for flight in chain.from_iterable(batch):
             self._flights.refused(flight, error)
 
-    def _start(self, group: tuple[Flight, ...]) -> None:
-        task, state = group[0].task, group[0].state
-        key = f"samebits-{self._order.token}-{next(self._keys)}"
-        shards = tuple(flight.shard for flight in group)
-        sent = (scatter(self._client, task), scatter(self._client, state))
-        future = self._client.submit(
-            *(_run, task.key, state.key, *sent, shards),
-            key=key,
+    def _start(self, batch: list[tuple[Flight, ...]]) -> None:
+        """Submit groups, each a task of Dask, in one message."""
+        calls = []
+        for group in batch:
+            task, state = group[0].task, group[0].state
+            sent = (scatter(self._client, task), scatter(self._client, state))
+            calls.append((task.key, state.key, *sent, tuple(flight.shard for flight in group)))
+        keys = [f"samebits-{self._order.token}-{next(self._keys)}" for _ in batch]
+        futures = self._client.map(
+            *(_run, *map(list, zip(*calls, strict=True))),
+            key=keys,
             retries=0,
             pure=False,
             fifo_timeout=0,  # what is submitted first runs first, however close together
         )
-        self._futures[key] = future
-        self._flights.put(key, group)
-        future.add_done_callback(self._finished.put)
+        for key, group, future in zip(keys, batch, futures, strict=True):
+            self._futures[key] = future
+            self._flights.put(key, group)
+            future.add_done_callback(self._finished.put)
 
     def _collect(self) -> None:
-        """Bring answers home: all that have come in the meantime in one request."""
+        """Bring answers home, several in one request: a request costs this process as much as sending a shard."""
         while (future := self._finished.get()) is not None:
-            batch = [future]
-            while not self._finished.empty() and (future := self._finished.get()) is not None:
-                batch.append(future)
+            batch = [future, *self._company()]
             if any(future.status == "error" for future in batch):
                 time.sleep(SETTLE_SECONDS)
-                while not self._finished.empty() and (future := self._finished.get()) is not None:
-                    batch.append(future)
-            self._land(batch)
+                while not self._finished.empty():
+                    batch.append(self._finished.get())
+            closing = None in batch
+            self._land([future for future in batch if future is not None])
+            if closing:
+                return
+
+    def _company(self) -> Iterator[Any]:
+        """Yield what comes soon, up to half of what is in the air: the other half keeps the workers busy meanwhile."""
+        number, until = 1, time.monotonic() + COLLECT_SECONDS
+        while not self._finished.empty() or 2 * number < len(self._futures):
+            try:
+                future = self._finished.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                return
+            yield future
+            if future is None or future.status == "error":
+                return
+            number += 1
 
     def _land(self, batch: list[Any]) -> None:
         finished = [future for future in batch if future.status == "finished"]

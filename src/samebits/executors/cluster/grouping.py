@@ -21,6 +21,7 @@ __all__ = ["Departures"]
 TOGETHER_SECONDS = 0.02  # what a group may take: a few times its cost
 MOST_TOGETHER = 4  # the engine is four shards a worker ahead, so larger groups would leave workers without
 PATIENCE_SECONDS = 0.001  # how long a short shard waits for company
+MOMENT_SECONDS = 0.002  # how long a group waits for others
 REMEMBERED = 16
 
 
@@ -61,6 +62,19 @@ class Departures:
             group, flight = self._company(flight)
             yield group
             flight = flight or self._waiting.get()
+
+    def batches(self) -> Iterator[list[tuple[Flight, ...]]]:
+        """Yield groups that are submitted at once: each submission costs this process about a millisecond, however many tasks it is for."""
+        batch = []
+        for group in self.groups():
+            batch.append(group)
+            if self._waiting.empty():
+                time.sleep(MOMENT_SECONDS)  # parts that came together are taken one after the other
+            if self._waiting.empty():
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
     def _company(self, first: Flight) -> tuple[tuple[Flight, ...], Flight | None]:
         """Return a group and the flight that came too late for it, if one did."""
