@@ -1,9 +1,10 @@
 """What the driver of a cluster costs: four jobs on Dask and on Ray with two workers, over many copies of generated files.
 
 Measured is the driver's own process on a cluster at an address, whose scheduler is a process of its own: CPU seconds from the moment it
-is connected, for each GB beyond those of a first run on little input, of which ``idle`` is what it would take while nothing happens; bytes of
+is connected, for each GB beyond those of a first run on little input, of which ``idle`` is what it would take while nothing happens; apart from them
+those of removing the files that workers kept, whose pages are here in the memory of this machine and on a cluster in others'; bytes of
 what workers answer and of what they are sent; and peak memory. Equality: Dask and Ray give the same digest, on little input that of threads. It has no peer.
-Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid`` and ``driver_bytes_per_gb_...`` (the larger of both engines; each engine's with its
+Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid`` and the same with ``bytes`` and ``removing`` for ``seconds`` (the larger of both engines; each engine's with its
 name in front), ``dask_two_workers`` (one against two, of a cluster started here, 2 GB counted), and ``driver_peak_mb_large``: the
 peak while ``--large`` gigabytes are counted with two workers of Dask, where every count must be that of one file times the number of files.
 
@@ -25,22 +26,29 @@ from benchmarks.driver_cluster import cluster_of
 from benchmarks.driver_data import inputs_of, tokenizer_of
 
 # so much that what a run costs once is little of it, and no more than a minute of two workers
-GIGABYTES = {"count": 10.0, "tokens": 6.0, "charset": 6.0, "langid": 3.0}
+GIGABYTES = {"count": 16.0, "tokens": 6.0, "charset": 6.0, "langid": 2.0}
 LITTLE = {"count": 0.1, "tokens": 0.13, "charset": 0.1, "langid": 0.3}  # langid: what is trained on workers
 ENGINES = ("dask", "ray")
 
 RUN = """
-import json, os, pickle, sys, time
+import json, os, pickle, shutil, sys, time
 from samebits.machine.caps import cap_threads
 cap_threads()
 import samebits
 from samebits import workers as front
+from samebits.data import journal
 from samebits.executors import make_executor
 from samebits.jobs import get_job
 
 job, inputs, output, executor, workers, address, tokenizer = sys.argv[1:]
 moved = {"answers": 0, "published": 0}
 connected = [0.0]
+removing = [0.0]
+
+def timed_removal(folder, real=journal.remove_journal):
+    started = time.process_time()
+    real(folder)
+    removing[0] += time.process_time() - started
 
 def counted_answer(data, shard, real=None):
     path, _ = pickle.loads(data)
@@ -76,11 +84,13 @@ if __name__ == "__main__":
         sys.exit()
     more = {"tokenizer": tokenizer} if tokenizer else {}
     config = get_job(job).Config(inputs=(inputs,), **more)
+    shutil.rmtree(output, ignore_errors=True)  # removing an output of before is no cost of this run
+    journal.remove_journal = timed_removal
     record = samebits.run(job, config, output=output, options=options)
-    cpu = time.process_time() - connected[0]
+    cpu = time.process_time() - connected[0] - removing[0]
     stages = {name: stage["seconds"] for name, stage in record.stages.items()}
     shards = sum(stage["shards_done"] for stage in record.stages.values())
-    found = {"seconds": sum(stages.values()), "cpu": cpu, "peak": record.peak_rss["driver"], "stages": stages}
+    found = {"seconds": sum(stages.values()), "cpu": cpu, "removing": removing[0], "peak": record.peak_rss["driver"], "stages": stages}
     print(json.dumps({**found, **moved, "tasks": shards, "digest": record.artifact_digest}))
 """
 
@@ -193,7 +203,7 @@ def main() -> None:
         else:
             cases[name] = measure_large(options.large * share, folder)
     show_table(
-        ["engine", "job", "GB", "tasks", "s of stages", "CPU s of driver", "a GB", "idle s", "kB a GB", "MB"],
+        ["engine", "job", "GB", "tasks", "s", "CPU s", "a GB", "idle s", "removing a GB", "kB a GB", "MB"],
         [
             [
                 engine,
@@ -204,6 +214,7 @@ def main() -> None:
                 f"{case['two']['cpu']:.3f}",
                 f"{seconds_per_gb(case):.4f}",
                 f"{case['idle'] * case['two']['seconds']:.3f}",
+                f"{removing_per_gb(case):.4f}",
                 f"{bytes_per_gb(case) / 1e3:.0f}",
                 f"{case['two']['peak'] / 1e6:.0f}",
             ]
@@ -221,8 +232,14 @@ def seconds_per_gb(case: dict[str, Any]) -> float:
 
 
 def bytes_per_gb(case: dict[str, Any]) -> float:
-    """Return the bytes that come from workers and go to them, for each GB of the whole run."""
-    return float((case["two"]["answers"] + case["two"]["published"]) / case["gigabytes"])
+    """Return the bytes that come from workers and go to them, for each GB beyond the first run: a model has its size once."""
+    moved = [case[name]["answers"] + case[name]["published"] for name in ("start", "two")]
+    return float((moved[1] - moved[0]) / case["more"])
+
+
+def removing_per_gb(case: dict[str, Any]) -> float:
+    """Return the driver's CPU seconds for removing what workers kept, for each GB."""
+    return float((case["two"]["removing"] - case["start"]["removing"]) / case["more"])
 
 
 def ratios_of(cases: dict[str, Any]) -> dict[str, float]:
@@ -230,8 +247,9 @@ def ratios_of(cases: dict[str, Any]) -> dict[str, float]:
     ratios: dict[str, float] = {}
     for engine in ENGINES:
         for job, case in cases.get(engine, {}).items():
-            for key, value in (("seconds", seconds_per_gb(case)), ("bytes", bytes_per_gb(case))):
-                name = f"driver_{key}_per_gb_{job}"
+            figures = {"seconds": seconds_per_gb, "bytes": bytes_per_gb, "removing": removing_per_gb}
+            for key, per_gb in figures.items():
+                name, value = f"driver_{key}_per_gb_{job}", per_gb(case)
                 ratios[f"{engine}_{name}"] = value
                 ratios[name] = max(value, ratios.get(name, value))
         peaks = [case["two"]["peak"] for case in cases.get(engine, {}).values()]

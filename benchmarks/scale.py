@@ -14,11 +14,12 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import BENCH, RECORDS, arguments, finish, show_table
+from benchmarks.driver_data import many_of
 from benchmarks.scale_check import PLACES, check, predicted
 from benchmarks.scale_data import TAIL, write_inputs, write_vocabularies
 from benchmarks.scale_model import LOCAL_WORKERS, World, fit, predict, training
@@ -30,6 +31,11 @@ WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)
 PAIRS = "graph_matrix"  # its size is a number of pairs
 PAIR_SIZES = (10**6, 10**8, 10**10)
+MANY = {
+    "tokens": 1.0,
+    "charset_decode": 0.6,
+    "count": 1.0,
+}  # GB, for jobs whose output is as long as their input, or nearly
 
 
 def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, Any]:
@@ -43,6 +49,8 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
                 measure_job(job, config, folder / "out" / job)  # loads what is loaded once, e.g. a model
             found = [measure_job(job, config, folder / "out" / job).as_dict() for _ in range(rounds)]
             costs.setdefault(name, {})[size] = sorted(found, key=_cpu)[rounds // 2]
+    for name in [name for name in MANY if not only or name in only]:
+        costs[name]["many"] = measure_many(name, folder, rounds)
     if not only or "langid_backoff" in only:
         words = measure_words(write_vocabularies(folder), folder / "out", rounds)
         number = len(map_array(folder / "out" / "langid" / "word_sizes.npy"))  # of the last model
@@ -53,6 +61,18 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
     with one_math_thread():
         costs["lm"] = measure_step(text, preset="shakespeare-char", num_steps=2 + rounds)
     return costs
+
+
+def measure_many(name: str, folder: Path, rounds: int) -> list[dict[str, Any]]:
+    """Return what the driver does beside the stages, of the large input and of one ten times as large: what grows by little shows there."""
+    job, config = cases(folder / "large", folder / "bpe")[name]
+    many = many_of(Path(config.inputs[0]), MANY[name])
+    medians = []
+    for each in (config, replace(config, inputs=(str(many),))):
+        found = [measure_job(job, each, folder / "out" / job).as_dict() for _ in range(min(rounds, 3))]
+        median = sorted(found, key=lambda cost: float(cost["rest"]))[len(found) // 2]
+        medians.append({key: median[key] for key in ("input_bytes", "rest", "phases", "removing")})
+    return medians
 
 
 def _cpu(cost: dict[str, Any]) -> float:
@@ -214,6 +234,7 @@ def models_of(costs: dict[str, Any]) -> dict[str, Any]:
             power=powers.get(name, 1.0),
             in_bytes=name != PAIRS,
             words=cost.get("words"),
+            many=cost.get("many", ()),
         )
         for name, cost in costs.items()
         if name != "lm"

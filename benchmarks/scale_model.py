@@ -72,18 +72,21 @@ def fit(
     power: float = 1.0,
     in_bytes: bool = True,
     words: dict[str, Any] | None = None,
+    many: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Turn the costs of two sizes into a model: what is fixed, and what goes with the bytes of the input.
 
     What the driver does after the stages grows with the bytes to the ``power``: 1 for an output as long as the input, 0 for models,
     between for a table of distinct words. ``in_bytes`` says that sizes are bytes that the plan hashes and workers read, not pairs.
     ``words`` are what each different word costs the driver, where inputs of both sizes have the same ones, and how many they are.
+    ``many`` is what the driver does beside the stages of the large input and of a third, much larger one, if that was measured: then they tell what grows.
     """
     rest_power = (
         power if in_bytes else 0.5
     )  # after the stages come tables of graphs: n graphs have n * n / 2 pairs
-    span = large["input_bytes"] ** rest_power - small["input_bytes"] ** rest_power
-    growing = max(0.0, (large["rest"] - small["rest"]) / span) if power else 0.0
+    less, more = many or (small, large)
+    span = more["input_bytes"] ** rest_power - less["input_bytes"] ** rest_power
+    growing = max(0.0, (more["rest"] - less["rest"]) / span) if power else 0.0
     if words is not None:
         growing = max(0.0, words["driver"]) * words["number"] / large["input_bytes"] ** rest_power
     plan_power = 1.0 if in_bytes else 0.5  # n graphs have n * n / 2 pairs
