@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from samebits.training import fit
     from samebits.verification.artifacts import compare, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArrayBatches",
