@@ -88,6 +88,6 @@ def test_a_converted_file_reaches_a_pipe_byte_for_byte_and_a_terminal_in_lines(t
 def test_the_columns_of_a_table_stand_in_line_on_a_terminal(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,lang\nguten Morgen zusammen,de\ngood morning to you all,en\n")
     lines = on_terminal(["langid", "eval", "rows.csv"], tmp_path).decode().split("\r\n")
-    starts = {re.match(r".+?  +", line).end() for line in lines if line}
+    starts = {found.end() if (found := re.match(r".+?  +", line)) else 0 for line in lines if line}
     assert len(lines) > 6
     assert len(starts) == 1

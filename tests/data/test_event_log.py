@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from samebits.core.observing import clock
 from samebits.core.observing.events import Metric
 from samebits.data import event_log
 from samebits.data.event_log import EventLog
@@ -24,7 +25,7 @@ def test_a_look_at_the_memory_is_followed_by_a_thousand_times_as_long_without(
         return 1
 
     monkeypatch.setattr(event_log, "memory_of_all", look)
-    monkeypatch.setattr(event_log.clock, "seconds", lambda: now)
+    monkeypatch.setattr(clock, "seconds", lambda: now)
     log = EventLog(tmp_path / "events.jsonl")
     while now < 10.0:
         log(Metric("loss", 1.0))

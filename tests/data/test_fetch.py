@@ -15,6 +15,7 @@ import pytest
 
 from samebits.core.observing import waiting
 from samebits.data.inputs import fetch
+from samebits.data.inputs.cache import cache_folder
 from samebits.data.inputs.corpus import open_corpus
 from samebits.errors import ConfigError, InputError
 
@@ -194,7 +195,7 @@ def test_the_cache_is_where_the_platform_keeps_caches(monkeypatch: pytest.Monkey
         patch.delenv("SAMEBITS_CACHE_DIR")
         patch.setenv("XDG_CACHE_HOME", "/somewhere")
         patch.setattr("sys.platform", "linux")
-        assert fetch.cache_folder() == Path("/somewhere/samebits")
+        assert cache_folder() == Path("/somewhere/samebits")
 
 
 class Hostile(Handler):

@@ -61,7 +61,7 @@ def plant_death(stage: str, marks: str) -> None:
             task = Dying(task, shards[len(shards) - 1].index, f"{marks}/died")
         return original(self, name, task, shards, **named)
 
-    Engine.map_ordered = map_ordered  # type: ignore[method-assign]
+    Engine.map_ordered = map_ordered  # type: ignore[method-assign,assignment]
 
 
 def run_small_job(given: dict[str, Any], output: str) -> RunRecord:

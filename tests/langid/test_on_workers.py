@@ -25,9 +25,9 @@ from samebits.executors.serial import SerialExecutor
 from samebits.kernels.langid.confusion import pairwise_sum
 from samebits.langid import sources
 from samebits.langid.config import LangidConfig
+from samebits.langid.model.compact_files import MOST_LANGUAGES
 from samebits.langid.training import backoff, large
 from samebits.langid.training.compact import noise_words
-from samebits.langid.training.compact import train as compact
 from samebits.langid.training.on_workers import run, sampling
 from samebits.langid.training.on_workers.backoff import FindSuspects, ReportNode
 from samebits.langid.training.on_workers.duplicates import FindDuplicates
@@ -108,9 +108,9 @@ def test_a_sample_is_the_one_that_a_small_training_takes(
 @pytest.mark.usefixtures("on_workers")
 @pytest.mark.parametrize("mode", ["exact", "backoff"])
 def test_order_workers_and_lost_workers_do_not_matter(mode: str, rows: Path, tmp_path: Path) -> None:
-    settings = {"mode": mode, "cycles": 2, "refine": 1}
+    settings: dict[str, Any] = {"mode": mode, "cycles": 2, "refine": 1}
     expected = train(rows, tmp_path / "one", **settings).artifact_digest
-    executors = [ShuffledExecutor(seed=seed) for seed in (-1, 0)]
+    executors: list[Any] = [ShuffledExecutor(seed=seed) for seed in (-1, 0)]
     for executor in [*executors, FailingExecutor({0: 1, 3: 2})]:
         found = train(rows, tmp_path / "other", executor=executor, **settings)
         assert found.artifact_digest == expected
@@ -230,7 +230,8 @@ def test_no_row_and_no_word_passes_the_driver_in_exact_mode(rows: Path, tmp_path
     class Weighing(SerialExecutor):
         def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
             future = super().submit(task, shard, handle)
-            data = encode(future.result().part)
+            done: Any = future.result()
+            data = encode(done.part)
             sizes.append(len(data))
             assert b"the" not in data.lower() or isinstance(task, tree.CountNode)
             return future
@@ -242,7 +243,7 @@ def test_no_row_and_no_word_passes_the_driver_in_exact_mode(rows: Path, tmp_path
 @pytest.mark.usefixtures("on_workers")
 def test_nodes_can_be_computed_again_and_compared(rows: Path, tmp_path: Path) -> None:
     found = train(rows, tmp_path / "out", mode="exact")
-    nodes = found.stages["encode"]["shards_done"]
+    nodes = int(found.stages["encode"]["shards_done"])
     assert rerun(tmp_path / "out", num_shards=nodes) == nodes
 
 
@@ -258,7 +259,7 @@ def test_inputs_without_rows_to_train_on_are_refused(tmp_path: Path, monkeypatch
     many = write_rows(tmp_path / "many.jsonl", [{"text": "word", "lang": f"l{i}"} for i in range(300)])
     with pytest.raises(ConfigError, match="300 languages; compact mode takes up to"):
         train(many, tmp_path / "out3", mode="compact")
-    assert compact.MOST_LANGUAGES < 300
+    assert MOST_LANGUAGES < 300
 
 
 def test_a_parquet_ledger_is_written_in_one_piece(

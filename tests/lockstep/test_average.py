@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.lockstep.objectives import Net, run
 
 from samebits.errors import ConfigError, PlanMismatch
@@ -30,11 +31,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[FitResult, Path]:
 
 def test_the_result_is_the_average_over_steps(whole: tuple[FitResult, Path]) -> None:
     result, folder = whole
-    layout, average = make_layout(Net().spec()), np.float32(0.0)
+    layout = make_layout(Net().spec())
+    average: NDArray[np.float32] = np.zeros((), np.float32)
     for step in range(6):
         params = load_step(folder, step + 1).tensors["params"]
         average = average + np.float32(1.0 / (1.0 + 0.4 * step)) * (params - average)
-    for name, value in layout.views(np.asarray(average)).items():
+    for name, value in layout.views(average).items():
         assert (result.params[name] == value).all()
     last = layout.views(np.asarray(params))
     assert any((result.params[name] != last[name]).any() for name in last)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.data.test_cuts import PACKERS
@@ -22,7 +23,7 @@ from samebits.tokens.training.tokenizer_job import TokenizerConfig
 from samebits.verification import artifacts
 
 CELL_BYTES = 3000
-CONFIGS = {
+CONFIGS: dict[str, Any] = {
     "charset": CharsetConfig(inputs=("",), languages=("de", "he")),
     "count": CountConfig(inputs=("",), n=2),
     "langid": LangidConfig(inputs=("",)),

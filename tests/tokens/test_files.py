@@ -42,8 +42,11 @@ def kept(folder: PieceFolder, groups: list[Rows], dtype: str, lines: list[int]) 
     found = []
     for number, rows in enumerate(groups):
         ids = [np.array(ids, dtype) for ids, _, _ in rows]
-        columns = ([len(one) for one in ids], [row[1] for row in rows], [row[2] for row in rows])
-        pieces = group_pieces(*(np.array(column, np.int64) for column in columns), ids)
+        lengths, begins, prompts = (
+            np.array(column, np.int64)
+            for column in ([len(one) for one in ids], [row[1] for row in rows], [row[2] for row in rows])
+        )
+        pieces = group_pieces(lengths, begins, prompts, ids)
         found.append(folder.write(f"group-{number}", pieces)[0])
     sizes = [[len(rows), sum(len(ids) for ids, _, _ in rows)] for rows in groups]
     return RowTable.of([Group(index, 0, len(index.sizes)) for index in found], sizes, lines)

@@ -30,7 +30,7 @@ def document(*, lowercase: bool = False, **model: Any) -> bytes:
         "\u00e9",
         "##\u00e9",
     ]
-    words = {"vocab": {name: i for i, name in enumerate(names)}, "unk_token": "[UNK]"}
+    words: dict[str, Any] = {"vocab": {name: i for i, name in enumerate(names)}, "unk_token": "[UNK]"}
     words |= {"continuing_subword_prefix": "##", "max_input_chars_per_word": 20, "type": "WordPiece"}
     normalizer = {
         "type": "BertNormalizer",

@@ -80,7 +80,8 @@ def test_no_part_that_the_driver_takes_holds_ids(dirty: Path, tmp_path: Path) ->
     class Told(SerialExecutor):
         def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
             promise = super().submit(task, shard, handle)
-            sizes.append(len(str(promise.result().part.told)) + len(promise.result().part.data))
+            done: Any = promise.result()
+            sizes.append(len(str(done.part.told)) + len(done.part.data))
             return promise
 
     files = build(dirty, tmp_path / "out", CASES["shuffled"], executor=Told())
@@ -209,7 +210,8 @@ def test_what_goes_wrong_while_ids_are_written_leaves_no_trace_in_them(
                 self.left -= 1
                 if harm == "interrupted":
                     raise KeyboardInterrupt
-                path = tmp_path / "out.journal" / "kept" / promise.result().part.pieces.name
+                done: Any = promise.result()
+                path = tmp_path / "out.journal" / "kept" / done.part.pieces.name
                 path.write_bytes(path.read_bytes()[:-1] + b"?")
             return promise
 
