@@ -6,6 +6,7 @@ The rules are those of docs/concepts; this test walks the syntax trees so that t
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,3 +207,10 @@ def test_every_kernel_has_types() -> None:
     kernels = sorted(SRC.rglob("*.pyx"))
     assert kernels
     assert [path.name for path in kernels if not path.with_suffix(".pyi").exists()] == []
+
+
+def test_arrays_of_kernels_say_whether_their_bytes_have_a_sign() -> None:
+    """A plain char is signed on x86 and not on ARM, where an array of int8 would then be refused."""
+    arrays = re.compile(r"(?<!signed )\bchar\[[:,]")
+    found = [p.name for p in sorted(SRC.rglob("*.pyx")) if arrays.search(p.read_text(encoding="utf-8"))]
+    assert found == []

@@ -161,7 +161,7 @@ cdef struct Chart:
     int num_labels
     const double* score    # (n, n, L): child, head, label
     const int* needs       # (n, L): bit of a label that the head needs once, or -1
-    const char* may        # (n, L): a label that the head may have any number of
+    const signed char* may # (n, L): a label that the head may have any number of
     const int* full        # (n,): all bits a head needs
     int states             # 1 + the largest full
     double* left           # (n, n, states): head h covers i..h, bits used
@@ -284,7 +284,7 @@ def slot_tree(
     const double[:, :, ::1] scores not None,
     const double[::1] roots not None,
     const int[:, ::1] needs not None,
-    const char[:, ::1] may not None,
+    const signed char[:, ::1] may not None,
 ):
     """Return heads and arc labels of the best projective tree whose nodes fill their slots.
 
