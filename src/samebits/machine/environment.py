@@ -66,9 +66,16 @@ def installed_version(name: str) -> str | None:
 
 
 def _version(name: str, *, installed: bool) -> str | None:
-    if name in sys.modules and isinstance(version := getattr(sys.modules[name], "__version__", None), str):
-        return version
-    return installed_version(name) if installed else None
+    """Return the version of a library that is loaded, or that is installed if this counts too.
+
+    A build of torch 2.13.0 calls itself 2.13.0+cu130 once it is loaded: where both are known, the installed version counts, because one process may have loaded
+    it and another not.
+    """
+    loaded = getattr(sys.modules.get(name), "__version__", None)
+    found = installed_version(name) if installed else None
+    if isinstance(loaded, str) and (found is None or loaded.partition("+")[0] != found):
+        return loaded
+    return found
 
 
 @lru_cache(maxsize=1)
