@@ -54,6 +54,13 @@ RIGHT_CALLS: dict[str, Call] = {
     "langid with two workers": lambda w, o: langid.train(ROWS, options=RunOptions(workers=2)),
     "langid with workers auto": lambda w, o: langid.train(ROWS, options=RunOptions(workers="auto")),
     "a model saved and loaded": lambda w, o: _saved(w, o),
+    "predict one text, no model in hand": lambda w, o: langid.predict("Guten Morgen, mein Freund") == "de",
+    "predict texts, no model in hand": lambda w, o: (
+        langid.predict(["Good morning, my friend", "Guten Morgen"], languages=["en", "de"]) == ["en", "de"]
+    ),
+    "spans of one text": lambda w, o: (
+        langid.spans("Guten Morgen zusammen, how are you today?")[0].label == "de"
+    ),
     "predict a list": lambda w, o: _model(w).predict(["good morning", ""]),
     "predict with gaps": lambda w, o: _model(w).predict(frame()["comment"].where(frame().index > 1)),
     "predict a column": lambda w, o: _model(w).predict(frame()["comment"]),
@@ -179,6 +186,7 @@ WRONG_CALLS: dict[str, tuple[Call, type[SamebitsError], str]] = {
         'True, False or "auto"',
     ),
     "graphs of a frame": (lambda w, o: graph.train(frame(), output=o / "g"), ConfigError, "CoNLL-U"),
+    "predict a number": (lambda w, o: langid.predict(5), ConfigError, "text"),  # type: ignore[call-overload]
     "no rows": (lambda w, o: tokens.build([], output=o / "t"), ConfigError, "without rows"),
     "the wrong key of JSON lines": (
         lambda w, o: langid.train(w / "comments.jsonl"),

@@ -57,8 +57,9 @@ def test_the_public_names_are_exactly_what_the_package_exports() -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'trian'"):
-        samebits.trian  # noqa: B018 - looking it up is the test
+    with pytest.raises(AttributeError, match="no attribute 'trian'") as caught:
+        samebits.langid.trian  # noqa: B018 - looking it up is the test
+    assert (caught.value.name, caught.value.obj) == ("trian", samebits.langid), "for Python's own suggestion"
 
 
 @pytest.mark.parametrize(

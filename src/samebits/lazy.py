@@ -22,7 +22,8 @@ def lazy_names(
 
     def get(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[package])  # for "did you mean"
         value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value

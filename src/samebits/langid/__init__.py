@@ -2,11 +2,12 @@
 
 from samebits import langid
 
+langid.predict(["good morning", "guten Morgen"])
 model = langid.train({"en": ["good morning"], "de": ["guten Morgen"]}, output="model")
 model.predict(["morning"])
 langid.LangidModel.load("model").predict(["Morgen"], n_jobs=2)
 
-The default model (``load_default``) knows about 200 languages; ``spans`` cuts mixed text. Three modes: ``exact`` gives the dictionary, scores and kept rows of vocabulous 0.1.3, bit for bit; ``backoff`` (the
+``predict`` and ``spans`` (which cuts mixed text) use the default model, about 200 languages; ``load_default`` returns it. Three modes: ``exact`` gives the dictionary, scores and kept rows of vocabulous 0.1.3, bit for bit; ``backoff`` (the
 default) is far more accurate: words and character n-grams with integer log-probabilities, refined to tell languages
 apart; ``compact`` puts as much into a few megabytes. Rooms: ``training`` (rows to integers to counts) and ``model`` (what was learned, on disk and in use).
 """
@@ -20,7 +21,15 @@ from samebits.lazy import lazy_names
 if TYPE_CHECKING:
     from samebits.langid.classifier import LangidClassifier
     from samebits.langid.config import LangidConfig
-    from samebits.langid.functions import evaluate_files, iter_texts, load_default, predict_files, train
+    from samebits.langid.functions import (
+        evaluate_files,
+        iter_texts,
+        load_default,
+        predict,
+        predict_files,
+        spans,
+        train,
+    )
     from samebits.langid.model.model import Contribution, LangidModel, Prediction
     from samebits.langid.model.spans import Span
     from samebits.langid.predicted_table import predict_table
@@ -35,8 +44,10 @@ __all__ = [
     "evaluate_files",
     "iter_texts",
     "load_default",
+    "predict",
     "predict_files",
     "predict_table",
+    "spans",
     "train",
 ]
 
@@ -50,8 +61,10 @@ _HOMES = {
     "evaluate_files": "samebits.langid.functions",
     "iter_texts": "samebits.langid.functions",
     "load_default": "samebits.langid.functions",
+    "predict": "samebits.langid.functions",
     "predict_files": "samebits.langid.functions",
     "predict_table": "samebits.langid.predicted_table",
+    "spans": "samebits.langid.functions",
     "train": "samebits.langid.functions",
 }
 

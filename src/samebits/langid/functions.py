@@ -6,9 +6,10 @@ import dataclasses
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,21 @@ from samebits.errors import ConfigError
 from samebits.in_memory import map_in_memory
 from samebits.langid.config import LangidConfig
 from samebits.langid.model.model import LangidModel, Prediction
+from samebits.langid.model.spans import Span
 from samebits.langid.sources import CELL_BYTES, Sources, iter_labelled, open_sources
 from samebits.langid.training.report import make_report
 from samebits.progress.notebook import Show
 
-__all__ = ["LanguageReport", "evaluate_files", "iter_texts", "load_default", "predict_files", "train"]
+__all__ = [
+    "LanguageReport",
+    "evaluate_files",
+    "iter_texts",
+    "load_default",
+    "predict",
+    "predict_files",
+    "spans",
+    "train",
+]
 
 Part = TypeVar("Part")
 LENGTHS = (("up to 20", 0, 21), ("21 to 39", 21, 40), ("40 and more", 40, 1 << 62))
@@ -89,6 +100,57 @@ def load_default() -> LangidModel:
     from samebits.langid.model.default import default_folder
 
     return LangidModel.load(default_folder())
+
+
+@cache
+def _kept() -> LangidModel:
+    """Return the model of the package, loaded once for calls that name none."""
+    return load_default()
+
+
+@overload
+def predict(  # type: ignore[overload-overlap]  # a string is one text, although it is iterable
+    texts: str,
+    *,
+    n_jobs: int = 1,
+    min_confidence: float = 0.0,
+    languages: Iterable[str] | None = None,
+    scripts: bool = False,
+) -> str: ...
+
+
+@overload
+def predict(
+    texts: Iterable[str],
+    *,
+    n_jobs: int = 1,
+    min_confidence: float = 0.0,
+    languages: Iterable[str] | None = None,
+    scripts: bool = False,
+) -> list[str]: ...
+
+
+def predict(
+    texts: str | Iterable[str],
+    *,
+    n_jobs: int = 1,
+    min_confidence: float = 0.0,
+    languages: Iterable[str] | None = None,
+    scripts: bool = False,
+) -> str | list[str]:
+    """Return the language of each text, or of the one text given as a string, by the default model.
+
+    The arguments are those of ``LangidModel.predict``. For confidences and rankings use
+    ``langid.load_default().predict_full``.
+    """
+    return _kept().predict(
+        texts, n_jobs=n_jobs, min_confidence=min_confidence, languages=languages, scripts=scripts
+    )
+
+
+def spans(text: str, *, languages: Iterable[str] | None = None) -> list[Span]:
+    """Return the stretches of a mixed text with their languages, by the default model; they cover it whole."""
+    return _kept().spans(text, languages=languages)
 
 
 @dataclass(frozen=True, slots=True)
