@@ -8,6 +8,7 @@ import signal
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import cut
 from samebits.errors import ConfigError, OutputFailed, ShardFailed, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.messages import store
 from samebits.executors.processes import ProcessesExecutor
 
 SHARDS = cut([12], 1)
@@ -143,16 +145,19 @@ def test_workers_that_cannot_even_start_end_in_a_named_error(monkeypatch: pytest
     executor.close()
 
 
-def test_a_full_temporary_folder_has_a_name(
-    healthy: ProcessesExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(self: Path, data: bytes) -> int:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
+def test_a_full_temporary_folder_has_a_name(healthy: ProcessesExecutor) -> None:
+    (healthy._folder / f"stored-{healthy._num_stored}").symlink_to("/dev/full")
     with pytest.raises(OutputFailed, match="No space left on device") as caught:
         parts(healthy, tasks.AddState(), "state")
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_state_that_does_not_fit_leaves_no_view_of_a_buffer_in_its_error() -> None:
+    """The collector closes the buffer first, which its view forbids; from Python 3.13 on it says so on the screen."""
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        store(b"state" * 10_000, Path("/dev/full"))
+    held = [value for frame, _ in traceback.walk_tb(caught.tb) for value in frame.f_locals.values()]
+    assert not [value for value in held if isinstance(value, memoryview)]
 
 
 def test_a_stopped_worker_is_noticed_and_its_shard_named() -> None:

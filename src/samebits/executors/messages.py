@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from loky.backend.reduction import dumps
+from loky.backend.reduction import dump
 
 from samebits.core.ports.executor import Failed, Outcome
 
@@ -36,8 +36,12 @@ class Parcel:
 
 
 def store(value: Any, path: Path) -> None:
-    """Write a task or a state where workers find it; users' own functions may be closures."""
-    path.write_bytes(dumps(value))
+    """Write a task or a state where workers find it; users' own functions may be closures.
+
+    Straight into the file: ``dumps`` gives a view of its buffer, which an error of the disk would keep.
+    """
+    with path.open("wb") as file:
+        dump(value, file)
 
 
 @lru_cache(maxsize=4)  # the tasks and states of this stage and the one before
