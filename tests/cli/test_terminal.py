@@ -62,6 +62,15 @@ def test_no_escape_sequence_from_outside_reaches_a_terminal(arguments: list[str]
     assert written
     assert b"\x1b]" not in written
     assert b"\x07" not in written
+    assert b"Traceback" not in written  # the terminal of this test says it has 0 columns, as those of containers do
+
+
+@pytest.mark.parametrize("order", "\u202a\u202e\u2066\u2069")
+def test_orders_to_turn_the_writing_round_are_shown(order: str, tmp_path: Path) -> None:
+    """They can make a name look like another; what joins letters in Persian or Hindi is left alone."""
+    (tmp_path / "a.txt").write_text(f"one{order}two\u200cthree\n")
+    written = on_terminal(["count", "a.txt", "-o", "out"], tmp_path).decode()
+    assert f"one\\u{ord(order):04x}two\u200cthree" in written
 
 
 def test_a_terminal_shows_what_a_pipe_gets_raw(hostile: Path) -> None:

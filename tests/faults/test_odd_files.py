@@ -19,6 +19,7 @@ COMMANDS = {
     "langid import": ["langid", "import", "ODD", "-o", "out"],
     "graph distance": ["graph", "distance", "ODD.json", "ODD.json"],
     "tokenizer": ["tokens", "build", "book.txt", "-o", "out", "--tokenizer", "./ODD"],
+    "ids": ["lm", "train", "ODD.bin", "-o", "out"],
 }
 
 
@@ -27,7 +28,7 @@ COMMANDS = {
 def test_what_is_no_file_is_named_and_not_waited_for(
     name: str, kind: str, samebits: Run, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for path in (tmp_path / "ODD", tmp_path / "ODD.json"):
+    for path in (tmp_path / "ODD", tmp_path / "ODD.json", tmp_path / "ODD.bin"):
         if kind == "pipe":
             os.mkfifo(path)
         elif kind == "folder":
@@ -40,6 +41,40 @@ def test_what_is_no_file_is_named_and_not_waited_for(
     assert ended.code in (1, 2, 3)
     assert "error: " in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_a_pipe_in_place_of_a_tokenizer_is_not_waited_for_while_the_command_is_imported(
+    book: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "tokenizer.json")
+    command = [
+        sys.executable,
+        "-m",
+        "samebits",
+        "tokens",
+        "build",
+        str(book),
+        "-o",
+        "out",
+        "-t",
+        "tokenizer.json",
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=30)
+    assert ended.returncode == 1
+    assert "error: tokenizer.json: not a file" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["record.json", "events.jsonl"])
+def test_pipes_beside_the_listed_files_of_an_artifact_are_left_alone(
+    name: str, samebits: Run, book: Path, tmp_path: Path
+) -> None:
+    """They can come with a model of a stranger: an archive may hold pipes."""
+    out = tmp_path / "counts"
+    assert samebits("count", book, "-o", out).code == 0
+    (out / name).unlink()
+    os.mkfifo(out / name)
+    assert samebits("report", out, "-o", tmp_path / "page.html").code == 0
+    assert samebits("verify", out).code == 0
 
 
 @pytest.mark.parametrize(

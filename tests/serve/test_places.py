@@ -9,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.serve.conftest import REPO, trained, until
 
-from samebits.serve.runs.places import Places, is_held, read_object, state_of
+from samebits.serve.live.samples import WrittenSamples
+from samebits.serve.runs.follow import Follower
+from samebits.serve.runs.places import FolderPlace, Places, is_held, read_object, state_of
 
 
 def start(output: Path, pace: float = 0.02, steps: int = 60) -> subprocess.Popen[bytes]:
@@ -109,3 +112,19 @@ def test_what_is_no_object_reads_as_an_empty_one(tmp_path: Path) -> None:
     path.unlink()
     path.symlink_to("/etc/hostname")
     assert read_object(path) == {}
+
+
+@pytest.mark.timeout(10)
+def test_pipes_in_the_place_of_files_of_a_run_are_not_waited_for(tmp_path: Path) -> None:
+    """An archive of a stranger may hold them."""
+    for folder in ("model.journal", "model/samples"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("model/record.json", "model/events.jsonl", "model/samples/step-1.txt", "model.journal/lock"):
+        os.mkfifo(tmp_path / name)
+    output, journal = tmp_path / "model", tmp_path / "model.journal"
+    assert read_object(output / "record.json") == {}
+    assert is_held(journal) == 0
+    assert list(Follower(output / "events.jsonl").read(1000)) == []
+    samples = WrittenSamples()
+    samples.look(FolderPlace("0", "model", output, journal, 0.0), finished=True)
+    assert samples.newest == []

@@ -26,7 +26,9 @@ def begin_early(arguments: Sequence[str]) -> None:
         return
     from pathlib import Path
 
+    from samebits.core.regular_file import read_regular
     from samebits.data.inputs.blocks import begin_hashing
+    from samebits.errors import InputError
     from samebits.machine import early_start as early
     from samebits.tokens.early.guess import guess_cut
     from samebits.tokens.encoders.probe_memory import document_digest, probe_key, was_equal
@@ -36,8 +38,8 @@ def begin_early(arguments: Sequence[str]) -> None:
         begin_hashing(cut.path)
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
-    with suppress(OSError, ImportError):
-        document = path.read_bytes()
+    with suppress(OSError, ImportError, InputError):
+        document = read_regular(path)
         if was_equal(probe_key(document, "samebits", "text", "byte pairs")):
             _begin_byte_pairs(document, cut)
             return

@@ -1,7 +1,8 @@
 r"""What reaches a terminal: control characters from texts, labels and file names are shown, never obeyed.
 
 A terminal takes ``ESC ]0;`` in a text as an order to rename its window, and worse. So on a terminal, and only there,
-every control character but the line feed and the tab is written as ``\\x1b``. What goes into a pipe or a file stays as
+every control character but the line feed and the tab is written as ``\\x1b``, and so are the characters that turn the
+direction of writing round, which make ``txt.exe`` look like another name. What goes into a pipe or a file stays as
 it is: it is data, and tables are separated by tabs there. The sequence that the progress line begins with, to be drawn over itself, is our own and passes.
 """
 
@@ -19,7 +20,7 @@ from samebits.core.observing.units import wrap_line
 
 __all__ = ["VisibleControls", "echo_error", "echo_row", "echo_rows", "guard_terminals", "visible"]
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 REDRAW = ("\r\x1b[2K", "\r\x1b[K")
 
 
@@ -29,7 +30,12 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b]0;b\x07\tc"))
     a\x1b]0;b\x07	c
     """
-    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return CONTROL.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 class VisibleControls:
@@ -91,6 +97,6 @@ def echo_error(line: str) -> None:
 
 def _columns() -> int:
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80  # 0 where nobody told the terminal
     except (OSError, ValueError):
         return 80

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 
 from samebits.errors import InputError
 
-__all__ = ["read_regular"]
+__all__ = ["open_regular", "read_regular"]
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file to read it.
+
+    Raises:
+        OSError: There is none, or it cannot be opened.
+        InputError: It is something else.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return open(descriptor, "rb")  # noqa: PTH123 - of a descriptor that was looked at
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    hint = "give a file; what comes through a pipe is read from standard input, as -"
+    raise InputError("not a file", path=str(path), hint=hint)
 
 
 def read_regular(path: Path) -> bytes:
@@ -20,14 +40,7 @@ def read_regular(path: Path) -> bytes:
         InputError: It is something else, or cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 - of a descriptor that was looked at
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InputError(
-                    "not a file",
-                    path=str(path),
-                    hint="give a file; what comes through a pipe is read from standard input, as -",
-                )
+        with open_regular(path) as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         raise

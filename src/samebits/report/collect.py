@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from samebits.core.regular_file import open_regular, read_regular
 from samebits.data.artifact import Artifact, open_artifact
 from samebits.errors import InputError, SamebitsError
 
@@ -120,7 +121,7 @@ def _take_artifact(folder: Path, found: Collection, prefix: str) -> None:
             prefix + folder.name,
             artifact,
             _read_object(folder / "record.json"),
-            list(json_lines(events, 1_000_000)) if events.exists() else [],
+            list(json_lines(events, 1_000_000)) if events.is_file() else [],
         )
     )
 
@@ -141,15 +142,15 @@ def _take_json(path: Path, found: Collection) -> None:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        content = json.loads(read_regular(path))
+    except (OSError, InputError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 
 
 def json_lines(path: Path, limit: int) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON lines file, up to a limit; lines that are no objects are left out."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         for number, line in enumerate(file):
             if number >= limit:
                 return

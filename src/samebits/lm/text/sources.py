@@ -8,6 +8,7 @@ store first. What only stores or tables need is imported where it is used: every
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.digest import digest_of, digest_of_file
+from samebits.core.regular_file import open_regular
 from samebits.errors import InputError
 from samebits.lm.text.plain_text import open_text, read_text, text_digest
 from samebits.lm.text.token_text import open_token_text
@@ -147,7 +149,8 @@ def _open_text(inputs: Sequence[str], level: str, val_ratio: float, column: str)
 
 def _map_bin(path: Path) -> NDArray[Any]:
     try:
-        size = path.stat().st_size
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
     if size % BIN_DTYPE.itemsize:

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from samebits.core.regular_file import open_regular
+from samebits.errors import InputError
 from samebits.serve.runs.places import FolderPlace
 
 __all__ = ["WrittenSample", "WrittenSamples"]
@@ -58,7 +60,7 @@ def _step(name: str) -> int | None:
 
 def _read(path: Path, step: int) -> WrittenSample | None:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return WrittenSample(step, file.read(MOST_BYTES).decode("utf-8", "replace"))
-    except OSError:
+    except (OSError, InputError):
         return None

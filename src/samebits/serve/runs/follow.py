@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,8 @@ class Follower:
             return
         try:
             about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                return
             if about.st_ino != self._file or about.st_size < self._offset:
                 self.restarted = self._file != -1
                 self._file, self._offset, self._rest = about.st_ino, 0, b""

@@ -17,6 +17,8 @@ from typing import Any, Literal
 import psutil
 
 from samebits.core.observing import clock
+from samebits.core.regular_file import read_regular
+from samebits.errors import InputError
 
 __all__ = ["MOST_RUNS", "FolderPlace", "Places", "State", "is_held", "read_object", "state_of"]
 
@@ -147,10 +149,10 @@ def is_held(journal: Path) -> int:
     try:
         path = journal / "lock"
         written = path.stat().st_mtime
-        pid = int(path.read_text(encoding="ascii"))
+        pid = int(read_regular(path).decode("ascii"))
         process = psutil.Process(pid)
         alive = process.create_time() <= written + 2 and process.status() != psutil.STATUS_ZOMBIE
-    except (OSError, ValueError, psutil.Error, UnicodeDecodeError):
+    except (OSError, InputError, ValueError, psutil.Error):
         return 0
     return pid if alive else 0
 
@@ -167,7 +169,7 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         if path.is_symlink() or path.stat().st_size > MOST_JSON:
             return {}
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(read_regular(path))
+    except (OSError, InputError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
