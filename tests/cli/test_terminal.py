@@ -62,7 +62,9 @@ def test_no_escape_sequence_from_outside_reaches_a_terminal(arguments: list[str]
     assert written
     assert b"\x1b]" not in written
     assert b"\x07" not in written
-    assert b"Traceback" not in written  # the terminal of this test says it has 0 columns, as those of containers do
+    assert (
+        b"Traceback" not in written
+    )  # the terminal of this test says it has 0 columns, as those of containers do
 
 
 @pytest.mark.parametrize("order", "\u202a\u202e\u2066\u2069")

@@ -38,3 +38,11 @@ def test_what_the_work_held_is_let_go_when_it_is_done() -> None:
     del held
     assert work.result() == 1
     assert gone() is None
+
+
+def test_without_a_thread_to_be_had_it_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
+    assert Beside(lambda: 42).result() == 42

@@ -90,7 +90,13 @@ def test_huge_numbers_and_deep_nesting_are_bad_input(text: str, samebits: Run, t
 
 
 @pytest.mark.parametrize(
-    ("limit", "value"), [(resource.RLIMIT_NOFILE, 12), (resource.RLIMIT_AS, 250_000_000)]
+    ("limit", "value"),
+    [
+        (resource.RLIMIT_NOFILE, 12),
+        (resource.RLIMIT_AS, 250_000_000),
+        (resource.RLIMIT_AS, 180_000_000),  # here no thread could be started
+        (resource.RLIMIT_AS, 120_000_000),  # and here NumPy not be loaded
+    ],
 )
 def test_too_few_files_and_too_little_memory_have_a_name(
     limit: int, value: int, book: Path, tmp_path: Path

@@ -131,8 +131,8 @@ def run(arguments: list[str]) -> int:
         # The reader of our output went away (samebits ... | head): not an error, but nothing more can be said.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        if error.errno in NO_ROOM:
+    except (OSError, MemoryError, RuntimeError, ImportError) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             _say(
                 "OutputFailed",
                 f"cannot print: {error.strerror}",
@@ -145,24 +145,23 @@ def run(arguments: list[str]) -> int:
             raise
         _show(named, arguments)
         return named.exit_code
-    except (MemoryError, RecursionError) as error:
-        named = _named(error)
-        assert named is not None
-        _show(named, arguments)
-        return named.exit_code
     return 0
 
 
-def _named(error: OSError | MemoryError | RecursionError) -> SamebitsError | None:
+def _named(error: Exception) -> SamebitsError | None:
     """Name what the operating system refused and no reader has named; None for what would be a mistake of ours."""
     if isinstance(error, RecursionError):
         return InputError(
             "values are nested too deeply", path="input", hint="100 levels are enough for all that is real"
         )
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):  # of a library
         return WorkerLost(
             "out of memory", reason="out of memory", hint="use fewer workers, or smaller shards"
         )
+    if "can't start new thread" in str(error):
+        return _no_thread()
+    if not isinstance(error, OSError):
+        return None
     path = str(error.filename) if error.filename else ""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return OutputFailed(
@@ -173,12 +172,15 @@ def _named(error: OSError | MemoryError | RecursionError) -> SamebitsError | Non
             "out of memory", reason="out of memory", hint="use fewer workers, or smaller shards"
         )
     if error.errno == errno.EAGAIN:
-        return WorkerLost(
-            "no thread or process can be started", reason="limit", hint="raise the limit (ulimit -u)"
-        )
+        return _no_thread()
     if path:
         return InputError(f"cannot be used: {error.strerror}", path=path)
     return None
+
+
+def _no_thread() -> SamebitsError:
+    hint = "raise the limit (ulimit -u) or use fewer workers"
+    return WorkerLost("no thread or process can be started", reason="limit", hint=hint)
 
 
 def _speaker(error: Exception) -> str:

@@ -38,7 +38,7 @@ def begin_early(arguments: Sequence[str]) -> None:
         begin_hashing(cut.path)
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
-    with suppress(OSError, ImportError, InputError):
+    with suppress(OSError, ImportError, InputError, RuntimeError):  # the last: no more threads
         document = read_regular(path)
         if was_equal(probe_key(document, "samebits", "text", "byte pairs")):
             _begin_byte_pairs(document, cut)

@@ -24,7 +24,10 @@ class Beside(Generic[Result]):
         self._error: BaseException | None = None
         self._running = _thread.allocate_lock()
         self._running.acquire()
-        _thread.start_new_thread(self._run, ())
+        try:
+            _thread.start_new_thread(self._run, ())
+        except RuntimeError:  # the system gives no more threads: it is done here
+            self._run()
 
     def _run(self) -> None:
         work = self._waiting.pop()

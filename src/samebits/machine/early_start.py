@@ -29,8 +29,11 @@ def begin(key: str, make: Callable[[], Any]) -> None:
             return  # who takes it makes its own, which then raises
 
     thread = threading.Thread(target=run, name="samebits-early")
+    try:
+        thread.start()
+    except RuntimeError:
+        return  # the system gives no more threads
     _BEGUN[key] = thread, made
-    thread.start()
 
 
 def look(key: str) -> Any | None:
