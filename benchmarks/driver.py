@@ -1,10 +1,10 @@
 """What the driver of a cluster costs: four jobs on Dask and on Ray with two workers, over many copies of generated files.
 
 Measured is the driver's own process on a cluster at an address, whose scheduler is a process of its own: CPU seconds from the moment it
-is connected, for each GB beyond those of a first run on little input, of which ``idle`` is what it would take while nothing happens; apart from them
-those of removing the files that workers kept, whose pages are here in the memory of this machine and on a cluster in others'; bytes of
-what workers answer and of what they are sent; and peak memory. Equality: Dask and Ray give the same digest, on little input that of threads. It has no peer.
-Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid`` and the same with ``bytes`` and ``removing`` for ``seconds`` (the larger of both engines; each engine's with its
+is connected to the end of the run, removal of the journal included. What grows are those of each GB beyond a first run on little input; ``whole`` are
+those of all, divided by the GB; ``idle`` is what of them the process would take while nothing happens. Further bytes of
+what workers answer and of what they are sent, and peak memory. Equality: Dask and Ray give the same digest, on little input that of threads. It has no peer.
+Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid``, which grow, and the same with ``bytes``, ``whole`` and ``idle`` for ``seconds`` (the larger of both engines; each engine's with its
 name in front), ``dask_two_workers`` (one against two, of a cluster started here, 2 GB counted), and ``driver_peak_mb_large``: the
 peak while ``--large`` gigabytes are counted with two workers of Dask, where every count must be that of one file times the number of files.
 
@@ -36,19 +36,12 @@ from samebits.machine.caps import cap_threads
 cap_threads()
 import samebits
 from samebits import workers as front
-from samebits.data import journal
 from samebits.executors import make_executor
 from samebits.jobs import get_job
 
 job, inputs, output, executor, workers, address, tokenizer = sys.argv[1:]
 moved = {"answers": 0, "published": 0}
 connected = [0.0]
-removing = [0.0]
-
-def timed_removal(folder, real=journal.remove_journal):
-    started = time.process_time()
-    real(folder)
-    removing[0] += time.process_time() - started
 
 def counted_answer(data, shard, real=None):
     path, _ = pickle.loads(data)
@@ -85,12 +78,11 @@ if __name__ == "__main__":
     more = {"tokenizer": tokenizer} if tokenizer else {}
     config = get_job(job).Config(inputs=(inputs,), **more)
     shutil.rmtree(output, ignore_errors=True)  # removing an output of before is no cost of this run
-    journal.remove_journal = timed_removal
     record = samebits.run(job, config, output=output, options=options)
-    cpu = time.process_time() - connected[0] - removing[0]
+    cpu = time.process_time() - connected[0]
     stages = {name: stage["seconds"] for name, stage in record.stages.items()}
     shards = sum(stage["shards_done"] for stage in record.stages.values())
-    found = {"seconds": sum(stages.values()), "cpu": cpu, "removing": removing[0], "peak": record.peak_rss["driver"], "stages": stages}
+    found = {"seconds": sum(stages.values()), "cpu": cpu, "peak": record.peak_rss["driver"], "stages": stages}
     print(json.dumps({**found, **moved, "tasks": shards, "digest": record.artifact_digest}))
 """
 
@@ -203,7 +195,19 @@ def main() -> None:
         else:
             cases[name] = measure_large(options.large * share, folder)
     show_table(
-        ["engine", "job", "GB", "tasks", "s", "CPU s", "a GB", "idle s", "removing a GB", "kB a GB", "MB"],
+        [
+            "engine",
+            "job",
+            "GB",
+            "tasks",
+            "s",
+            "CPU s",
+            "grows by a GB",
+            "whole a GB",
+            "idle a GB",
+            "kB a GB",
+            "MB",
+        ],
         [
             [
                 engine,
@@ -213,8 +217,8 @@ def main() -> None:
                 f"{case['two']['seconds']:.1f}",
                 f"{case['two']['cpu']:.3f}",
                 f"{seconds_per_gb(case):.4f}",
-                f"{case['idle'] * case['two']['seconds']:.3f}",
-                f"{removing_per_gb(case):.4f}",
+                f"{whole_per_gb(case):.4f}",
+                f"{idle_per_gb(case):.4f}",
                 f"{bytes_per_gb(case) / 1e3:.0f}",
                 f"{case['two']['peak'] / 1e6:.0f}",
             ]
@@ -237,9 +241,14 @@ def bytes_per_gb(case: dict[str, Any]) -> float:
     return float((moved[1] - moved[0]) / case["more"])
 
 
-def removing_per_gb(case: dict[str, Any]) -> float:
-    """Return the driver's CPU seconds for removing what workers kept, for each GB."""
-    return float((case["two"]["removing"] - case["start"]["removing"]) / case["more"])
+def whole_per_gb(case: dict[str, Any]) -> float:
+    """Return the driver's CPU seconds of the whole run, for each GB."""
+    return float(case["two"]["cpu"] / case["gigabytes"])
+
+
+def idle_per_gb(case: dict[str, Any]) -> float:
+    """Return the CPU seconds that the driver would take for each GB if it did nothing for as long as the run took longer."""
+    return float(case["idle"] * (case["two"]["seconds"] - case["start"]["seconds"]) / case["more"])
 
 
 def ratios_of(cases: dict[str, Any]) -> dict[str, float]:
@@ -247,7 +256,12 @@ def ratios_of(cases: dict[str, Any]) -> dict[str, float]:
     ratios: dict[str, float] = {}
     for engine in ENGINES:
         for job, case in cases.get(engine, {}).items():
-            figures = {"seconds": seconds_per_gb, "bytes": bytes_per_gb, "removing": removing_per_gb}
+            figures = {
+                "seconds": seconds_per_gb,
+                "whole": whole_per_gb,
+                "idle": idle_per_gb,
+                "bytes": bytes_per_gb,
+            }
             for key, per_gb in figures.items():
                 name, value = f"driver_{key}_per_gb_{job}", per_gb(case)
                 ratios[f"{engine}_{name}"] = value

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.scale_sim import Step, simulate_many, step_seconds
 from samebits.data.folding.shape import fan_in_of, light_nodes, node_units, num_partitions
-from samebits.data.folding.tree import MOST_NODES, merged_nodes
+from samebits.data.folding.tree import merged_nodes, most_files
 from samebits.data.inputs.hashing import task_bytes
 from samebits.data.sealing import BLOCK_BYTES
 from samebits.graph.distance.matrix import PairGrid
@@ -196,7 +196,7 @@ def _hashing(model: dict[str, Any], num_bytes: int, workers: int, world: World) 
         return seconds  # graphs are parsed by the driver
     if workers <= LOCAL_WORKERS:
         return max(seconds / min(workers, world.cores), num_bytes / world.disk)
-    size = task_bytes(num_bytes)
+    size = task_bytes(num_bytes, workers)
     number = -(-num_bytes // size)
     wall = simulate_many(
         number, round(seconds / number * NS), workers=workers, driver=round(world.remote * NS)
@@ -264,8 +264,8 @@ def _fold_tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) ->
     covered = float(fan_in_of(shards))  # shards in a file
     files, found = -(-shards // fan_in_of(shards)), []
     each = total / counted["shards"]
-    while files > MOST_NODES:
-        merged = merged_nodes(files)
+    while files > most_files(partitions):
+        merged = merged_nodes(files, partitions)
         groups = -(-files // merged)
         task = each * covered**power * files / groups
         found.append(_Tasks(groups, task, stage["driver"], counted["part_bytes"], False))

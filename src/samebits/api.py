@@ -271,8 +271,14 @@ class _Session:
                 with one_math_thread(), no_room_is_named(self.output):
                     executor = workers.open(len(self.plan.shards), files_of(self.plan.inputs))
                     metrics = self.job.run(self.plan, self.config, self.engine(executor), out)
-                workers.close()
-                return self.commit(out, executor, workers.choice.sentence, times, metrics)
+                if not workers.on_cluster:  # those of a cluster clean up after themselves
+                    workers.close()
+                record = self.commit(out, executor, workers.choice.sentence, times, metrics)
+                if workers.on_cluster:
+                    from samebits.data.folding.removing import remove_on_workers  # few runs are on clusters
+
+                    remove_on_workers(executor, parts_folder(self.journal.folder), self.plan.digest)
+                return record
         except TooManyBadRows as error:
             if error.num_bad == error.num_read:  # a wrong column, say: nothing here is worth keeping
                 self.journal.forget_parts()

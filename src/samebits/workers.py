@@ -78,6 +78,11 @@ class Workers:
         self.close(cancel=kind is not None)
 
     @property
+    def on_cluster(self) -> bool:
+        """Whether they are those of Dask or Ray."""
+        return self._name in CLUSTERS
+
+    @property
     def reading_threads(self) -> int:
         """How many threads of this process may read inputs before the plan: as many as there will be workers."""
         if self._given is not None:

@@ -62,6 +62,7 @@ def run_sums(
 def tree_or_flat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "tree":
         monkeypatch.setattr(tree, "MOST_NODES", 3)
+        monkeypatch.setattr(tree, "FILES_PER_PARTITION", 0)
         monkeypatch.setattr(tree, "MERGED_NODES", 4)
         monkeypatch.setattr(shape, "FEWEST_NODES", 40)
 
@@ -87,6 +88,7 @@ def test_any_order_and_any_loss_give_one_result_and_shards_are_told_of_in_order(
 
 def test_a_tree_has_the_stages_its_number_of_shards_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "MOST_NODES", 3)
+    monkeypatch.setattr(tree, "FILES_PER_PARTITION", 0)
     monkeypatch.setattr(tree, "MERGED_NODES", 4)
     events: list[Event] = []
     run_sums(Engine(SerialExecutor(), observer=events.append))

@@ -49,6 +49,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "BLOCK_BYTES", 333)
     monkeypatch.setattr(shape, "FEWEST_NODES", 9)
     monkeypatch.setattr(tree, "MOST_NODES", 3)
+    monkeypatch.setattr(tree, "FILES_PER_PARTITION", 0)
     monkeypatch.setattr(tree, "MERGED_NODES", 4)
 
 

@@ -23,7 +23,10 @@ FEWEST_NODES = 64
 FAN_IN = 32
 MANY_NODES = 5000  # of more than these with ``FAN_IN`` shards, every one costs the driver more than it gives the workers
 MOST_FAN_IN = 64
-# Tasks of a stage over nodes that are done in no time: above, several nodes share one.
+# Tasks of a stage over nodes that are done in no time: four nodes share one while that leaves some for every worker of a machine, and
+# more where there would still be too many tasks.
+FEWEST_LIGHT_TASKS = 16
+LIGHT_NODES = 4
 MOST_LIGHT_TASKS = 2048
 # What a worker holds as rows; twice as much of a huge input, because every node costs the driver its share in every stage.
 MOST_ROW_UNITS = 64 << 20
@@ -48,10 +51,10 @@ def fan_in_of(num_shards: int) -> int:
 def light_nodes(num_nodes: int) -> int:
     """Return how many nodes share a task of a stage that is done in no time.
 
-    >>> [light_nodes(number) for number in (1, 2048, 4095, 8507)]
-    [1, 1, 1, 4]
+    >>> [light_nodes(number) for number in (1, 31, 32, 68, 8000, 16_000)]
+    [1, 1, 2, 4, 4, 7]
     """
-    return max(1, num_nodes // MOST_LIGHT_TASKS)
+    return max(1, min(num_nodes // FEWEST_LIGHT_TASKS, LIGHT_NODES), num_nodes // MOST_LIGHT_TASKS)
 
 
 def num_partitions(num_bytes: int) -> int:

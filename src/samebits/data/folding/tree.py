@@ -3,7 +3,7 @@
 A job says once how it folds (``Fold``): what a run of consecutive shards gives, cut into disjoint *partitions* by key, and how pieces of
 one partition become one. Then
     stage                 ``fan_in`` consecutive shards are a *node*: one task counts them and writes a file of pieces
-    stage + " merge N"    while there are more than ``MOST_NODES`` files, some consecutive ones become one, at most ``MERGED_NODES``
+    stage + " merge N"    while there are more than ``most_files``, some consecutive ones become one, at most ``MERGED_NODES``
     stage + " reduce"     one task for each partition folds its pieces in shard order
 The shape of the tree comes from the number of shards alone. All of it are tasks of the engine: order, retries, the check of two
 runs, journal and resume are those of every stage, so a lost worker costs the tasks it had in hand, and its files stay.
@@ -42,11 +42,13 @@ __all__ = [
     "folding",
     "kept_part",
     "merged_nodes",
+    "most_files",
 ]
 
 Result = TypeVar("Result")
 
-MOST_NODES = 512  # files that one task reads at the end
+MOST_NODES = 512  # files that one task reads at the end where partitions are few, so that many workers have merged them
+FILES_PER_PARTITION = 16  # where partitions are many, reducers are: what is merged first is read twice
 MERGED_NODES = 32
 
 
@@ -195,9 +197,9 @@ class Folding:
         indexes = self._keep(stage, fold, shards, take, starts, state, unit)
         _, merging, reducing = fold_stages(stage)
         level = 1
-        while len(indexes) > MOST_NODES:
+        while len(indexes) > most_files(partitions):
             name = f"{merging} {level}"
-            groups = consecutive(len(indexes), merged_nodes(len(indexes)))
+            groups = consecutive(len(indexes), merged_nodes(len(indexes), partitions))
             merge = MergeFiles(self.folder, fold, name, partitions)
             parts = self.map(name, merge, groups, indexes, unit="parts")
             indexes = [part.pieces for _, part in parts]
@@ -307,13 +309,22 @@ def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[i
     return take_new
 
 
-def merged_nodes(number: int) -> int:
+def most_files(partitions: int) -> int:
+    """Return how many files the reducers of so many partitions read.
+
+    >>> [most_files(number) for number in (1, 64, 512)]
+    [512, 1024, 8192]
+    """
+    return max(MOST_NODES, FILES_PER_PARTITION * partitions)
+
+
+def merged_nodes(number: int, partitions: int) -> int:
     """Return how many files become one: as few as do, because every worker is to have some.
 
-    >>> [merged_nodes(number) for number in (600, 5000, 1_000_000)]
+    >>> [merged_nodes(number, 4) for number in (600, 5000, 1_000_000)]
     [2, 10, 32]
     """
-    return min(-(-number // MOST_NODES), MERGED_NODES)
+    return min(-(-number // most_files(partitions)), MERGED_NODES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,11 @@ __all__ = ["HashSpans", "Hashed", "absolute", "hash_files"]
 
 SPAN_BYTES = 8 * READ_BYTES  # of a large file, hashed by one thread: four have work from 64 MiB on
 # What one task of the stage takes: at least so much that sending it away pays, and at most so much that no worker of many waits for
-# another's; in between 64 tasks for the whole input.
+# another's; in between 8 tasks for each worker, and no more than 64, because every task costs the driver its share.
 TASK_BYTES = 4 * SPAN_BYTES
 MOST_TASK_BYTES = 16 * TASK_BYTES
-NUM_TASKS = 64
+MOST_TASKS = 64
+TASKS_PER_WORKER = 8
 FEWEST_BYTES = TASK_BYTES  # fewer than this in all are hashed by the driver
 
 
@@ -77,7 +78,7 @@ def hash_files(
     """
     sizes = [_size_of(found) for found in files]
     engine = None if here else _engine(files, sizes, cell_bytes)
-    span_bytes = SPAN_BYTES if engine is None else task_bytes(sum(sizes))
+    span_bytes = SPAN_BYTES if engine is None else task_bytes(sum(sizes), engine.executor.workers)
     known = [_begun(found, size) for found, size in zip(files, sizes, strict=True)]
     spans = [
         _spans(found, size, span_bytes) if done is None else []
@@ -96,13 +97,16 @@ def _begun(found: Found, size: int) -> Hashed | None:
     return Hashed(size, blocks, b"") if known == size and not _cuts_records(found) else None
 
 
-def task_bytes(num_bytes: int) -> int:
-    """Return how much of an input of so many bytes one task hashes.
+def task_bytes(num_bytes: int, workers: int) -> int:
+    """Return how much of an input of so many bytes one task hashes; the digests do not depend on it.
 
-    >>> [task_bytes(size) >> 20 for size in (1 << 30, 10 << 30, 1 << 40)]
+    >>> [task_bytes(size, 64) >> 20 for size in (1 << 30, 10 << 30, 1 << 40)]
     [64, 160, 1024]
+    >>> [task_bytes(size, 2) >> 20 for size in (1 << 30, 10 << 30, 1 << 40)]
+    [64, 640, 1024]
     """
-    wanted = -(-num_bytes // (NUM_TASKS * READ_BYTES)) * READ_BYTES
+    tasks = min(MOST_TASKS, TASKS_PER_WORKER * workers)
+    wanted = -(-num_bytes // (tasks * READ_BYTES)) * READ_BYTES
     return min(max(TASK_BYTES, wanted), MOST_TASK_BYTES)
 
 

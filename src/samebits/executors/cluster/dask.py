@@ -32,7 +32,7 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.dask_values import DaskValue, ask, scatter
+from samebits.executors.cluster.dask_values import DaskValue, ask, scatter, tell_when_done
 from samebits.executors.cluster.grouping import Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
@@ -64,7 +64,9 @@ START_SECONDS = 60.0  # workers of ours may take so long to start again, on a ma
 SUBMIT_SECONDS = (
     0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
 )
-COLLECT_SECONDS = 0.25  # how long an answer waits for company
+COLLECT_SECONDS = (
+    1.0  # how long an answer waits for company: a request costs the driver as much whatever it is for
+)
 SETTLE_SECONDS = (
     0.05  # the failures of one dead worker come in one message; this is long enough to take them together
 )
@@ -217,7 +219,7 @@ class DaskExecutor:
         for key, group, future in zip(keys, batch, futures, strict=True):
             self._futures[key] = future
             self._flights.put(key, group)
-            future.add_done_callback(self._finished.put)
+        self._client.loop.add_callback(tell_when_done, futures, self._finished.put)
 
     def _collect(self) -> None:
         """Bring answers home, several in one request: a request costs this process as much as sending a shard."""

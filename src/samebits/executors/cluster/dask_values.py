@@ -8,12 +8,13 @@ with its first shard. Nothing in here waits without end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
-__all__ = ["DaskValue", "ask", "copy_to_others", "scatter"]
+__all__ = ["DaskValue", "ask", "copy_to_others", "scatter", "tell_when_done"]
 
 SCATTER_SECONDS = 60.0  # workers may be starting again
 COPY_SECONDS = 5.0
@@ -72,3 +73,12 @@ async def copy_to_others(key: str, seconds: float, dask_scheduler: Any = None) -
         # one that is late goes on: the scheduler hears of its copy when it has one
         await asyncio.wait([asyncio.ensure_future(each) for each in asked], timeout=seconds)
         del waiting[:number]
+
+
+async def tell_when_done(futures: Sequence[Any], tell: Callable[[Any], None]) -> None:
+    """Runs in the client's event loop: tell of each future when it has ended, however it did.
+
+    ``add_done_callback`` would tell in a thread of its own, which has to be woken for every task: a fifth of what one costs the driver.
+    """
+    done_callback = import_module("distributed.client").done_callback
+    await asyncio.gather(*(done_callback(future, tell) for future in futures))
