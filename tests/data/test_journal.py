@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import threading
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +20,9 @@ from hypothesis import strategies as st
 from samebits.core.codec import decode, encode
 from samebits.core.digest import digest_of_part
 from samebits.core.plan import Plan, cut
+from samebits.data import journal as journal_module
 from samebits.data.journal import Journal, journal_folder
-from samebits.errors import PlanMismatch
+from samebits.errors import OutputFailed, PlanMismatch
 
 PLAN = Plan(
     job="job",
@@ -76,6 +80,45 @@ def test_every_part_is_found_again(folder: Path) -> None:
     assert journal.load("another stage", 0) == (False, None)
     assert journal.load("s", 5) == (False, None)
     journal.close()
+
+
+def test_a_slow_disk_keeps_no_part_waiting_and_is_waited_for_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "SYNC_SECONDS", 0.0)
+    may_end, synced = threading.Event(), []
+
+    def slow(file: int) -> None:
+        assert may_end.wait(60)
+        synced.append(os.fstat(file).st_size > 0)  # the file is open still
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    journal = open_journal(tmp_path / "journal")
+    for index, part in enumerate(PARTS):
+        journal.save("s", index, part, digest_of_part(part))
+    assert synced == []
+    may_end.set()
+    journal.close()
+    assert synced == [True, True]
+
+
+def test_a_disk_that_cannot_be_synced_is_named_by_a_later_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "SYNC_SECONDS", 0.0)
+
+    def broken(file: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fdatasync", broken)
+    journal = open_journal(tmp_path / "journal")
+    journal.save("s", 0, PARTS[0], digest_of_part(PARTS[0]))
+    assert journal._syncing is not None
+    journal._syncing.wait()
+    with pytest.raises(OutputFailed, match="Input/output error"):
+        journal.save("s", 1, PARTS[1], digest_of_part(PARTS[1]))
+    journal.close()
+    assert found(tmp_path / "journal") == [True, True, False, False, False]  # written they were
 
 
 @pytest.mark.parametrize("cut_bytes", [1, 5, 40])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event, Timer
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from samebits.api import run
-from samebits.cli.early import begin_early
+from samebits.cli.early import SWITCH_SECONDS, begin_early
 from samebits.core.options import RunOptions
 from samebits.data.inputs.blocks import taken_blocks
 from samebits.data.readers.rowblock import TextColumn
@@ -48,7 +49,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(first_cells, "_BEGUN", [])
     monkeypatch.setattr(first_cells, "_ENCODED", {})
+    interval = sys.getswitchinterval()
     yield
+    sys.setswitchinterval(interval)
     early_start.take("byte pairs")
 
 
@@ -69,6 +72,18 @@ def store(text: Path, tokenizer: Path, output: Path, **settings: Any) -> str:
     config = TokensConfig(inputs=(str(text),), tokenizer=str(tokenizer), cell_mb=CELL / (1 << 20), **settings)
     record = run("tokens", config, output=output, options=RunOptions(workers=2, max_bad=9))
     return record.artifact_digest
+
+
+def test_threads_that_begin_early_are_let_in_sooner_than_python_would(
+    text: Path, tokenizer_file: Path
+) -> None:
+    before = sys.getswitchinterval()
+    begin(text, tokenizer_file, "-w", "1")  # begins nothing
+    assert sys.getswitchinterval() == before
+    begin(text, tokenizer_file)
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
+    wait()
+    taken_blocks(str(text))
 
 
 def test_a_build_takes_the_cells_and_is_the_same(

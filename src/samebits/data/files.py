@@ -32,6 +32,7 @@ HINTS = {
     errno.EPERM: "choose an output folder you may write to",
 }
 SYNC_THREADS = 8
+MANY_FILES = 16  # removing one with 4 MB in memory takes 0.26 ms; waking a thread up less than one of them
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
@@ -110,9 +111,26 @@ def _removed_flat(path: Path) -> bool:
             entries = list(found)
         if path.is_symlink() or any(entry.is_dir(follow_symlinks=False) for entry in entries):
             return False
-        for entry in entries:
-            os.unlink(entry.path)  # noqa: PTH108 - there may be thousands
+        _unlink_all(entries)
         path.rmdir()
     except OSError:
         return False  # what can be removed is removed by whoever takes no notice of errors
     return True
+
+
+def _unlink_all(entries: Sequence[os.DirEntry[str]]) -> None:
+    """Remove files; of many, a second thread removes half: what they hold in memory is given back one page after the other."""
+
+    def unlink(some: Sequence[os.DirEntry[str]]) -> None:
+        for entry in some:
+            os.unlink(entry.path)  # noqa: PTH108 - there may be thousands
+
+    half = len(entries) // 2 if len(entries) >= MANY_FILES else 0
+    others = [Beside(partial(unlink, entries[:half]))] if half else []
+    try:
+        unlink(entries[half:])
+    finally:
+        for other in others:
+            other.wait()
+    for other in others:
+        other.result()

@@ -15,7 +15,8 @@ costs that part only: it is computed again. The digest in the log stays and is c
 task that is not deterministic gives itself away.
 
 A killed process loses nothing that was written; only a power cut can, so the files are synced at most once a second
-instead of after every part (a part costs about 10 µs that way instead of milliseconds).
+instead of after every part (a part costs about 10 µs that way instead of milliseconds), by a thread that only waits: the driver
+has shards to compute. What went wrong there is raised a second later.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +36,7 @@ from samebits.core.codec import decode, encode_pieces
 from samebits.core.digest import canonical_json
 from samebits.core.observing import clock
 from samebits.core.plan import Plan
+from samebits.data.background import Beside
 from samebits.data.event_log import EARLIER
 from samebits.data.files import remove_tree, write_atomic, writing
 from samebits.data.lock import OutputLock
@@ -110,6 +113,7 @@ class Journal:
         self._end = self._parts.seek(0, os.SEEK_END)
         self._read_log()
         self._synced_at = clock.seconds()
+        self._syncing: Beside[None] | None = None
 
     @property
     def num_parts(self) -> int:
@@ -208,10 +212,14 @@ class Journal:
         self._end += size
 
     def _sync(self) -> None:
-        if clock.seconds() - self._synced_at > SYNC_SECONDS:
-            os.fdatasync(self._parts.fileno())
-            os.fdatasync(self._log.fileno())
-            self._synced_at = clock.seconds()
+        if clock.seconds() - self._synced_at <= SYNC_SECONDS:
+            return
+        if self._syncing is not None:
+            if not self._syncing.is_done:
+                return
+            self._syncing.result()
+        self._syncing = Beside(partial(_sync_files, self._parts.fileno(), self._log.fileno()))
+        self._synced_at = clock.seconds()
 
     def mark_done(self) -> None:
         """Say that the output is complete, before it is renamed: a kill between rename and ``remove`` leaves a folder."""
@@ -220,6 +228,8 @@ class Journal:
 
     def close(self) -> None:
         """Keep everything for a resume; closing fails on a full disk, which was reported when writing."""
+        if self._syncing is not None:
+            self._syncing.wait()  # it has the files in hand
         for file in (self._parts, self._log):
             try:
                 file.close()
@@ -261,6 +271,11 @@ def _write_all(file: FileIO, data: bytes | memoryview) -> None:
     """Write without a buffer; a disk that fills up takes a first piece and refuses the rest."""
     while data:
         data = memoryview(data)[file.write(data) :]
+
+
+def _sync_files(*files: int) -> None:
+    for file in files:
+        os.fdatasync(file)
 
 
 def _format(stage: str, index: int, entry: _Entry) -> bytes:
