@@ -8,15 +8,19 @@ three arrays of the loop, which are compared.
 Ratio keys, the other side's seconds by ours: ``datasets_map_17mb``, ``datasets_map_120mb``, ``datatrove``, ``puzzle_loop``;
 ``gigatoken_files`` (its own ``encode_files``, which ends with ids in memory, on the larger file); ``sentencepiece_bpe``, ``unigram``,
 ``wordpiece`` (``datasets.map`` with a tokenizer of that family, on the smaller file); ``today`` (an earlier samebits on the larger
-file: ``--before FOLDER`` names its checkout with compiled kernels; left out without it). ``two_workers`` is ours with one by ours
-with two on the larger file, ``record.seconds``, so without start-up, in which two workers have begun to encode already, and one has
-not; ``two_workers_command`` the same, whole commands, so the fairer of the two;
-``machine_two_processes`` twice the time of one such command over that of two at once, which share nothing: what this machine's
-second core is worth. The quick form uses 3 MB and 8 MB and an 8k tokenizer under the same keys.
+file: ``--before FOLDER`` names its checkout with compiled kernels; left out without it).
 
-A full run takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large``, ``workers``, ``families`` or ``puzzles`` as often as
-liked, cut it into pieces: files and runs are kept under ``.bench``, every call adds a round (of workers 15, because they are
-short), and the record is made of all of them.
+``two_workers`` is ours with one worker by ours with two, on a file of 1.2 GB: whole commands, timed from outside from their start to
+their end, so nothing that either does before its own clock begins is left out. ``two_workers_600mb`` and ``two_workers_120mb`` (the larger
+file) are the same for less: what no worker can share, above all the start of Python, is a third of the time on 120 MB.
+``machine_two_processes`` (and ``_600mb``, ``_120mb``) is twice the time of one such command with one worker over that of two at once, which
+share nothing: what the second core of this machine is worth in the same rounds. The quick form uses 3, 8, 16 and 32 MB and an
+8k tokenizer under the same keys.
+
+Which rounds count is settled by what others used of the machine (``benchmarks.tokens_runs``), not by what they gave. A full run
+takes minutes of an idle machine. ``--only prepare``, then ``--only small``, ``large``, ``workers``, ``middle``, ``long``, ``families`` or ``puzzles``
+as often as liked, cut it into pieces: files and runs are kept under ``.bench``, every call adds a round (of some groups several), and the
+record is made of all of them. Rounds of other code are not added to.
 """
 
 from __future__ import annotations
@@ -26,14 +30,13 @@ import hashlib
 import json
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
@@ -41,22 +44,20 @@ from typing import Any
 
 import samebits
 from benchmarks.common import BENCH, arguments, finish, peer_python, show_table
+from benchmarks.others import Others
 from benchmarks.tokens_data import text_jsonl, write_puzzles
 from benchmarks.tokens_families import families
+from benchmarks.tokens_runs import FAMILIES, GROUPS, MOST_OTHERS, Run, Runs, code_digest, group_of
 
 PEER = Path(__file__).with_name("tokens_peer.py")
-GROUPS = ("small", "large", "workers", "families", "puzzles")
-FAMILIES = {
-    "sentencepiece_bpe": "pieces like Llama 2",
-    "unigram": "Unigram, no normalizer",
-    "wordpiece": "WordPiece like BERT, cased",
-}
-ROUNDS_OF_WORKERS = 15
+SIZES = ("small", "large", "middle", "long")
+WORKERS = {"workers": "large", "middle": "middle", "long": "long"}  # groups and their files
+ROUNDS = {"workers": 15, "middle": 3, "long": 3}
 LOOP_ARRAYS = ("input_ids", "target_ids", "attention_mask")
-Side = Callable[[], dict[str, float]]
+Side = Callable[[], Run]
 
 
-def timed(command: list[str]) -> dict[str, float]:
+def timed(command: list[str]) -> Run:
     """Run a command and return wall and CPU seconds of it and its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True)
@@ -74,7 +75,7 @@ class Bench:
     def __init__(self, folder: Path, *, quick: bool, before: str = "") -> None:
         self.folder, self.before = folder, before
         self.repeated: dict[str, int] = {}
-        self.sizes = {"small": 3, "large": 8} if quick else {"small": 17, "large": 120}
+        self.sizes = dict(zip(SIZES, (3, 8, 16, 32) if quick else (17, 120, 600, 1200), strict=True))
         self.num_puzzles = 30_000 if quick else 400_000
         self.vocab_size = 8_000 if quick else 32_000
         # pip compiles the peers' modules when it installs them; a checkout where Python may not write bytecode would
@@ -117,9 +118,7 @@ class Bench:
         (halves / "0.jsonl").write_bytes(b"".join(lines[:middle]))
         (halves / "1.jsonl").write_bytes(b"".join(lines[middle:]))
 
-    def ours_command(
-        self, verb: str, source: str, output: str, *flags: str, home: str = ""
-    ) -> dict[str, float]:
+    def ours_command(self, verb: str, source: str, output: str, *flags: str, home: str = "") -> Run:
         """Run ``samebits tokens``, perhaps of another checkout; adds the seconds of its own record."""
         shutil.rmtree(self.folder / output, ignore_errors=True)
         command = [sys.executable, "-m", "samebits", "tokens", verb, str(self.folder / source)]
@@ -140,13 +139,14 @@ class Bench:
         flags = ("-t", str(self.folder / family), "-w", "2", "--no-add-eos", "--dtype", "uint16")
         return lambda: self.ours_command("build", "small.jsonl", f"ours-families-{family}", *flags)
 
-    def pair(self, name: str) -> Side:
+    def pair(self, name: str, group: str) -> Side:
         """Two builds of a file at the same time, with one worker each."""
+        sides = [self.ours(name, 1, f"ours-{group}-pair-{i}") for i in range(2)]
 
-        def side() -> dict[str, float]:
+        def side() -> Run:
             started = time.perf_counter()
             with ThreadPoolExecutor(2) as pool:
-                for done in [pool.submit(self.ours(name, 1, f"ours-pair-{i}")) for i in range(2)]:
+                for done in [pool.submit(side) for side in sides]:
                     done.result()
             return {"wall": time.perf_counter() - started}
 
@@ -163,7 +163,7 @@ class Bench:
         """A peer's command, with fresh output; without end-of-text ids for a family."""
         output = self.folder / f"{peer}-{group or Path(source).stem}"
 
-        def side() -> dict[str, float]:
+        def side() -> Run:
             for old in self.folder.glob(f"{output.name}*"):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
             tokenizer_file = self.folder / tokenizer / "tokenizer.json"
@@ -187,13 +187,14 @@ class Bench:
             "datasets large": self.theirs("datasets", "large.jsonl"),
             "gigatoken large": self.in_memory("large.jsonl"),
             "samebits large": self.ours("large", 2),
-            "samebits workers, 1": self.ours("large", 1, "ours-workers"),
-            "samebits workers, 2": self.ours("large", 2, "ours-workers"),
-            "samebits workers, 1 and 1": self.pair("large"),
             "loop puzzles": self.theirs("puzzles", "puzzles.jsonl", "words"),
             "samebits puzzles": self.puzzle(),
             "samebits puzzles, three arrays": self.puzzle("--materialize"),
         }
+        for group, name in WORKERS.items():
+            for workers in (1, 2):
+                found[f"samebits {group}, {workers}"] = self.ours(name, workers, f"ours-{group}-{workers}")
+            found[f"samebits {group}, 1 and 1"] = self.pair(name, group)
         if self.before:
             found["before large"] = self.ours("large", 2, "before-large", self.before)
         for family in FAMILIES:
@@ -212,9 +213,11 @@ class Bench:
             "pool-small": "ours-small/train.bin",
             "datasets-large": "ours-large/train.bin",
             "gigatoken-large": "ours-large/train.bin",
-            "ours-workers/train.bin": "ours-pair-0/train.bin",  # two workers and one
         }
         pairs |= {f"datasets-families-{name}": f"ours-families-{name}/train.bin" for name in FAMILIES}
+        for name in WORKERS:
+            for other in ("2", "pair-0", "pair-1"):
+                pairs[f"ours-{name}-{other}/train.bin"] = f"ours-{name}-1/train.bin"
         if self.before:
             pairs["before-large/train.bin"] = "ours-large/train.bin"
         for name in LOOP_ARRAYS:
@@ -228,70 +231,39 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def measure(bench: Bench, runs: Runs, groups: Sequence[str], rounds: int) -> None:
-    """Run every side of the groups once a round, and compare their outputs."""
-    for group in groups:
-        sides = {n: side for n, side in bench.sides().items() if n.split(",")[0].split()[1] == group}
-        for _ in range(rounds * ROUNDS_OF_WORKERS if group == "workers" else rounds):
-            for name, side in sides.items():
-                runs.found.setdefault(name, []).append(side())
-    for group in groups:
-        runs.different += bench.differences(group)
-
-
-@dataclass
-class Runs:
-    """What was measured, and which outputs differed."""
-
-    found: dict[str, list[dict[str, float]]] = field(default_factory=dict)
-    different: list[str] = field(default_factory=list)
-    repeated: dict[str, int] = field(default_factory=dict)
-
-    def median(self, what: str) -> dict[str, float]:
-        """Median by side, where it was measured."""
-        return {
-            name: statistics.median(item[what] for item in items)
-            for name, items in self.found.items()
-            if what in items[0]
-        }
-
-    def ratios(self) -> dict[str, float]:
-        """Peer by ours; sides that were not measured are left out."""
-        wall, inside = self.median("wall"), self.median("record")
-        pairs = {
-            "datasets_map_17mb": (wall, "datasets small", "samebits small"),
-            "datasets_map_120mb": (wall, "datasets large", "samebits large"),
-            "gigatoken_files": (wall, "gigatoken large", "samebits large"),
-            "today": (wall, "before large", "samebits large"),
-            "datatrove": (wall, "datatrove small", "samebits small"),
-            "puzzle_loop": (wall, "loop puzzles", "samebits puzzles"),
-            "two_workers": (inside, "samebits workers, 1", "samebits workers, 2"),
-            "two_workers_command": (wall, "samebits workers, 1", "samebits workers, 2"),
-            "plain_pool": (wall, "pool small", "samebits small"),
-            "puzzle_loop_three_arrays": (wall, "loop puzzles", "samebits puzzles, three arrays"),
-        }
-        for name in FAMILIES:
-            pairs[name] = (wall, f"datasets families, {name}", f"samebits families, {name}")
-        found = {key: of[a] / of[b] for key, (of, a, b) in pairs.items() if a in of and b in of}
-        if "samebits workers, 1" in wall:
-            found["machine_two_processes"] = (
-                2 * wall["samebits workers, 1"] / wall["samebits workers, 1 and 1"]
-            )
-        return found
+def measure(bench: Bench, runs: Runs, group: str, rounds: int, keep: Callable[[], object]) -> None:
+    """Run every side of a group once a round, keeping what was measured after each, and compare their outputs."""
+    sides = {name: side for name, side in bench.sides().items() if group_of(name) == group}
+    for _ in range(rounds * ROUNDS.get(group, 1)):
+        found = {}
+        for name, side in sides.items():
+            others = Others()
+            found[name] = side()
+            found[name]["others"] = others.seconds()
+        for name, run in found.items():
+            runs.found.setdefault(name, []).append(run)
+        keep()
+    runs.different += bench.differences(group)
 
 
 def in_pieces(bench: Bench, piece: str) -> Runs:
-    """Prepare, or add a round of one group to the rounds before."""
+    """Prepare, or add rounds of one group to the rounds before."""
     kept = bench.folder / "runs.json"
+    runs = Runs(code=code_digest())
     if piece == "prepare":
         shutil.rmtree(bench.folder, ignore_errors=True)
         bench.folder.mkdir(parents=True)
         bench.prepare()
-        runs = Runs(repeated=bench.repeated)
+        runs.repeated = bench.repeated
     else:
-        runs = Runs(**json.loads(kept.read_bytes()))
+        before = Runs(**json.loads(kept.read_bytes()))
+        if before.found and before.code != runs.code:
+            sys.exit(
+                f"{kept} holds rounds of other code; set its `found` to {{}} to begin again with the same files"
+            )
+        runs = Runs(before.found, before.different, before.repeated, runs.code)
         bench.repeated = runs.repeated
-        measure(bench, runs, [piece], 1)
+        measure(bench, runs, piece, 1, lambda: kept.write_text(json.dumps(asdict(runs))))
     kept.write_text(json.dumps(asdict(runs)))
     return runs
 
@@ -305,20 +277,31 @@ def main() -> None:
         runs = in_pieces(bench, options.only)
     else:
         with tempfile.TemporaryDirectory(dir=BENCH) as name:
-            bench, runs = Bench(Path(name), quick=options.quick, before=options.before), Runs()
+            bench = Bench(Path(name), quick=options.quick, before=options.before)
+            runs = Runs(code=code_digest(), all_count=options.quick)
             bench.prepare()
-            measure(bench, runs, GROUPS, 1 if options.quick else min(options.rounds, 3))
-    wall, cpu, ratios = runs.median("wall"), runs.median("cpu"), runs.ratios()
+            for group in GROUPS:
+                measure(bench, runs, group, 1 if options.quick else min(options.rounds, 3), list)
+    wall, cpu, ratios, spread = runs.median("wall"), runs.median("cpu"), runs.ratios(), runs.spread()
     show_table(["side", "wall s", "CPU s"], [[n, f"{wall[n]:.2f}", f"{cpu.get(n, 0):.2f}"] for n in wall])
-    print(f"different: {runs.different or 'none'}; " + ", ".join(f"{k} {v:.2f}x" for k, v in ratios.items()))
-    if options.only and any(not any(group in name for name in wall) for group in GROUPS):
-        return  # no record before every group was measured
+    for key, each in spread.items():
+        print(
+            f"{key} {ratios[key]:.2f}x; by round {each['least']:.2f} to {each['most']:.2f}, {each['rounds']} rounds"
+        )
+    print(f"different: {runs.different or 'none'}")
+    if missing := set(GROUPS) - {group_of(name) for name in wall}:
+        print(f"no record before a round counts of: {', '.join(sorted(missing))}")
+        return
     details: dict[str, Any] = {
         "megabytes": bench.sizes,
         "text_repeated": bench.repeated,
         "puzzles": bench.num_puzzles,
         "vocab_size": bench.vocab_size,
-        "rounds": {name: len(items) for name, items in runs.found.items()},
+        "rounds": {group: len(runs.others(group)) for group in GROUPS},
+        "rounds_counted": {group: len(runs.counting(group)) for group in GROUPS},
+        "others": {group: runs.others(group) for group in GROUPS},
+        "most_others": MOST_OTHERS,
+        "spread": spread,
         "wall_seconds": wall,
         "cpu_seconds": cpu,
         "runs": runs.found,
