@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import arguments, finish, shared_data, show_table
-from benchmarks.langid_world import word_rows, world_rows
+from benchmarks.common import arguments, finish, show_table
+from benchmarks.langid_world import training_rows, world_rows
 from samebits.data.artifact import open_artifact
 from samebits.langid.model.default import default_folder
 
@@ -39,10 +39,7 @@ def main() -> None:
     """Train, compare, record."""
     options = arguments(__doc__ or "", workers=2)
     with tempfile.TemporaryDirectory() as place:
-        sources, expected = (
-            [shared_data() / "world" / "world.jsonl.zst"],
-            open_artifact(default_folder()).digest,
-        )
+        sources, expected = [training_rows()], open_artifact(default_folder()).digest
         if options.quick:
             sources = [Path(place) / "rows.jsonl"]
             with sources[0].open("w", encoding="utf-8") as file:
@@ -50,8 +47,6 @@ def main() -> None:
                     if number % 40 == 0:
                         file.write(json.dumps(row) + "\n")
             expected = train(sources, Path(place) / "one", workers=1)["digest"]
-        else:
-            sources.append(word_rows())
         found = train(sources, Path(place) / "model", workers=options.workers)
     equal = found["digest"] == expected
     rows = [[key, str(value)] for key, value in {**found, "expected": expected, "equal": equal}.items()]

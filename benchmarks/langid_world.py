@@ -7,7 +7,7 @@ languages, a language a tool does not know counts as wrong. Ratio keys: for each
 ours over the best peer's accuracy, ``texts_per_second`` of all sets together over the fastest peer's, ``memory`` (MB), ``size``
 (MB). Details hold noise, spans of mixed lines and how far probabilities can be trusted (``langid_world_quality``). The model without
 the held-out sources is kept in ``.bench`` until the package's model is another; the rows of word frequencies that both are trained on
-besides (``release/langid_words``) are made there once. ``--quick`` trains on a twentieth and asks the most
+besides (``release/langid_rows``) are made there once. ``--quick`` trains on a twentieth and asks the most
 accurate and the fastest peer for a tenth of the texts. ``--workers N`` is for training (2). Most of a full run is training (90 CPU
 seconds) and lingua, which is asked for every second text.
 """
@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import zstandard
-from release.langid_words import write_rows
+from release.langid_rows import write_rows
 
 from benchmarks.common import BENCH, REPO, arguments, finish, peer_python, shared_data, show_table
 from benchmarks.langid_world_quality import noise, reliability, spans
@@ -72,29 +71,29 @@ def given_sets(folder: Path) -> Sets:
     return sets
 
 
-def world_rows() -> Iterator[dict[str, str]]:
-    """Yield the corpus's rows."""
-    packed = (shared_data() / "world" / "world.jsonl.zst").open("rb")
-    with packed, zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as file:
-        yield from msgspec.json.Decoder().decode_lines(file.read())
-
-
-def word_rows() -> Path:
-    """Return the rows of word frequencies, made when they are missing."""
-    place = BENCH / "wordfreq.jsonl"
+def training_rows() -> Path:
+    """Return the rows that the model of the package is trained on, made when they are missing."""
+    place = BENCH / "langid-rows.jsonl"
     if not place.exists():
         BENCH.mkdir(exist_ok=True)
         made = place.with_suffix(".part")
-        write_rows(made)
+        write_rows(shared_data() / "world" / "world.jsonl.zst", made)
         made.rename(place)
     return place
+
+
+def world_rows() -> Iterator[dict[str, str]]:
+    """Yield these rows."""
+    decode = msgspec.json.Decoder().decode
+    with training_rows().open("rb") as file:
+        yield from map(decode, file)
 
 
 def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Path]:
     """Cut texts from the held-out sources; train on the others, unless that was done before."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     others: Counter[str] = Counter()
-    rows, words = folder / "rows.jsonl", word_rows()
+    rows = folder / "rows.jsonl"
     encode = msgspec.json.Encoder().encode
     with rows.open("wb") as file:
         for number, row in enumerate(world_rows()):
@@ -108,7 +107,7 @@ def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Pat
     model = folder / "model" if quick else BENCH / f"langid-world-model-{shipped[:16]}"
     if not model.exists():
         langid.train(
-            [rows, *([] if quick else [words])],
+            [rows],
             output=model,
             options=RunOptions(workers=workers),
             mode="compact",

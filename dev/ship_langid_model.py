@@ -1,7 +1,7 @@
 """Put a compact model that ``langid train`` wrote into the package, and its digest and size on its page.
 
-    python -m release.langid_words /tmp/wordfreq.jsonl
-    samebits langid train ../shared/data/world/world.jsonl.zst /tmp/wordfreq.jsonl -o /tmp/world --mode compact --megabytes 15 --ledger none --source-column source
+    python -m release.langid_rows ../shared/data/world/world.jsonl.zst /tmp/rows.jsonl
+    samebits langid train /tmp/rows.jsonl -o /tmp/world --mode compact --megabytes 15 --ledger none --source-column source
     python dev/ship_langid_model.py /tmp/world
 
 The package has the files that predict and the report, not the record of the run.

@@ -1,11 +1,8 @@
-"""Make the rows of word frequencies that the model of the package is trained on besides the world corpus.
+"""Rows of word frequencies, for the rows that the model of the package is trained on (``release/langid_rows``).
 
-    python -m release.langid_words wordfreq.jsonl
-
-Fetches one wheel from the package index, refuses it if its sha256 is another, and writes rows ``text``, ``lang``, ``source``: for
+Fetches one wheel from the package index, refuses it if its sha256 is another, and makes rows ``text``, ``lang``, ``source``: for
 each language a text of 150,000 words drawn as the lists of wordfreq say, eight words per row in a fixed random order, and
-every word of the list at least once. The file has the same bytes on every machine (it is not compressed: other versions of a
-compressor write other bytes, and a model's digest covers its inputs). It holds data under CC-BY-SA-4.0 and is not in the repository.
+every word of the list at least once. They are data under CC-BY-SA-4.0 and not in the repository.
 """
 
 from __future__ import annotations
@@ -36,22 +33,10 @@ NUM_WORDS = 150_000
 PER_ROW = 8
 
 
-def main() -> None:
-    """Write the rows to the file that was named."""
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    print(write_rows(Path(sys.argv[1])))
-
-
-def write_rows(target: Path) -> str:
-    """Write the rows; returns the sha256 of the file."""
-    encode, digest = msgspec.json.Encoder().encode, hashlib.sha256()
-    with tempfile.TemporaryDirectory() as place, target.open("wb") as file:
-        for row in rows_of(fetch(Path(place))):
-            line = encode(row) + b"\n"
-            digest.update(line)
-            file.write(line)
-    return digest.hexdigest()
+def word_rows() -> Iterator[dict[str, str]]:
+    """Yield the rows of all languages."""
+    with tempfile.TemporaryDirectory() as place:
+        yield from rows_of(fetch(Path(place)))
 
 
 def fetch(folder: Path) -> Path:
@@ -66,7 +51,7 @@ def fetch(folder: Path) -> Path:
 
 
 def rows_of(wheel: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of all languages."""
+    """Yield the rows of a wheel."""
     with zipfile.ZipFile(wheel) as files:
         for name in _LANGUAGES.split():
             packed = files.read(f"wordfreq/data/small_{name}.msgpack.gz")
@@ -93,7 +78,3 @@ def counts_of(lists: list[list[str]]) -> tuple[list[str], list[int]]:
 def is_letter(character: str) -> bool:
     """Whether a character is a letter or a mark: words with digits and signs are left out."""
     return unicodedata.category(character)[0] in "LM"
-
-
-if __name__ == "__main__":
-    main()

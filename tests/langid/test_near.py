@@ -107,6 +107,13 @@ def test_workers_executors_and_order_of_rows_change_no_byte(tmp_path: Path, fold
         assert (tmp_path / "other" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_rows_in_memory_keep_the_column_of_sources(tmp_path: Path, folder: Path) -> None:
+    """Only text and language were written to the file that training reads."""
+    settings: dict[str, Any] = {"mode": "compact", "megabytes": 1, "ledger": "none"}
+    langid.train(rows(), output=tmp_path / "model", source_column="source", **settings)
+    assert (tmp_path / "model" / "stream.npy").read_bytes() == (folder / "stream.npy").read_bytes()
+
+
 def test_allowed_languages_spans_and_explanations_know_groups(folder: Path) -> None:
     model = langid.LangidModel.load(folder)
     text = "eg veit ikkje kva dei vil ministeren"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from release.langid_rows import mended
 from release.langid_words import counts_of
 
 from samebits import langid
@@ -111,6 +112,8 @@ def test_code_and_mash_have_no_language(world: langid.LangidModel, text: str) ->
         "Ingredients (for four people):",
         "note: the price rose; nobody bought it",
         "It costs US$ 5 or A$ 7",
+        "The value of x = 5 is small.",
+        "If a = b and b = c then a = c holds.",
     ],
 )
 def test_prose_with_signs_has_a_language(world: langid.LangidModel, text: str) -> None:
@@ -132,6 +135,16 @@ def test_words_are_written_as_often_as_they_occur_and_each_at_least_once() -> No
     """The k-th list has the words of frequency ten to the power of -k/100; words with digits and signs are left out."""
     lists = [["the"], *([[]] * 199), ["house", "b2b", "rock-n-roll"], *([[]] * 399), ["zymurgy"]]
     assert counts_of(lists) == (["the", "house", "zymurgy"], [150_000, 1_500, 1])
+
+
+def test_rows_are_under_the_language_they_are_in() -> None:
+    """Of the corpus one Bible is Swahili under the name of Swati; Sinhala of subtitles is in Latin letters."""
+    rows = [
+        {"text": "Nisalimieni ndugu wote", "lang": "ss", "source": "bible"},
+        {"text": "lead marlinspike snow jane", "lang": "si", "source": "subtitle-words"},
+        {"text": "lead marlinspike snow jane", "lang": "en", "source": "subtitle-words"},
+    ]
+    assert [row["lang"] for row in mended(iter(rows))] == ["sw", "en"]
 
 
 def test_its_page_names_the_corpus() -> None:

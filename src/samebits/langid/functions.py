@@ -74,6 +74,8 @@ def train(
     columns = {config.text_column: "text_column", config.lang_column: "lang_column"}
     if isinstance(data, Mapping) and not is_table(data) and not set(columns) <= set(data):
         data = _by_language(data)
+    elif config.source_column:
+        columns[config.source_column] = "source_column"
     with (
         as_inputs(data, columns) as inputs,
         tempfile.TemporaryDirectory(prefix="samebits-langid-") as folder,

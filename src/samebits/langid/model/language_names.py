@@ -59,8 +59,8 @@ Arab 900 Deva 980 Beng A00 Guru A80 Gujr B00 Orya B80 Taml C00 Telu C80 Knda D00
 Laoo F00 Tibt 1000 Mymr 10A0 Geor 1100 Hang 1200 Ethi 13A0 Cher 1400 Cans 1680 Ogam 1700 Tglg 1780 Khmr 1800
 Mong 1900 Limb 1B00 Bali 1C50 Olck 1C80 Cyrl 1C90 Geor 1D00 Latn 1F00 Grek 2000 Zyyy 2C00 Glag 2C60 Latn 2C80
 Copt 2D00 Geor 2D30 Tfng 2D80 Ethi 2DE0 Cyrl 2E00 Hani 3040 Hira 30A0 Kana 3100 Hani A000 Yiii A4D0 Lisu A640
-Cyrl A6A0 Latn A800 Latn A8E0 Deva A930 Latn A9E0 Mymr AA80 Latn AB00 Ethi AB30 Latn AC00 Hang F900 Hani FB00
-Latn FB1D Hebr FB50 Arab FE30 Zyyy FE70 Arab FF00 Latn 10000 Zyyy 20000 Hani
+Cyrl A6A0 Latn A800 Latn A8E0 Deva A930 Latn A9E0 Mymr AA80 Latn AB00 Ethi AB30 Latn AB70 Cher ABC0 Mtei AC00
+Hang F900 Hani FB00 Latn FB1D Hebr FB50 Arab FE30 Zyyy FE70 Arab FF00 Latn 10000 Zyyy 20000 Hani
 """
 _RANGES = _SCRIPTS.split()
 _STARTS = [int(start, 16) for start in _RANGES[::2]]

@@ -34,15 +34,15 @@ OUT_OF_REACH = -(1 << 30)
 TEXTS_PER_BLOCK = 1024  # their scores stay in the cache
 MOST_LETTERS = 400
 # A probability halves with every (FIRST + GROWTH * root of letters) / 64 bits.
-FIRST, GROWTH = 16, 60
+FIRST, GROWTH = 16, 50
 # Between near languages, of 1,024: what comparing like with like says (stored fourfold) counts in full, what the model says by
 # one over the root of the letters, and from SENTENCE letters on by one over the letters: its errors of source add up, letter by
 # letter. Both times what SURER says, from three up to twice SENTENCE letters to four, which changes probabilities alone.
 FULL, STORED, SENTENCE = 1024, 4, 40
 SURER = (3, 4)
 # A longer text is read until a language leads all others by so many halvings of the probability, and its near ones by so many:
-# of 19,737 held-out sentences none was named differently than when read whole (dev/LOG.md).
-LEADS = (8, 12)
+# of 19,737 held-out sentences one was named differently than when read whole (dev/LOG.md).
+LEADS = (10, 15)
 
 
 @dataclass(frozen=True, slots=True)

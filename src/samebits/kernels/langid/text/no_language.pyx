@@ -43,6 +43,8 @@ cdef struct Line:  # a text, as far as it was read; letters are counted
     bint is_given  # the second token is what code returns or raises
     bint is_property  # begins with small letters and a colon
     bint is_foreign  # has letters beyond ASCII
+    bint is_capital  # begins with a word in small letters, its first one large
+    int64_t assigned  # = between spaces
 
 cdef uint64_t keywords[SLOTS]
 cdef int strengths[SLOTS]
@@ -217,6 +219,12 @@ cdef int ending_of(const Line* line, const uint32_t* raw, int64_t num) noexcept 
     return PER_END * (is_quote(before) and (last == 41 or last == 93))
 
 
+cdef bint is_sentence(const Line* line, const uint32_t* raw, int64_t end) noexcept nogil:
+    """``The value of x = 5 is small.``: a capital, at least four words more, a full stop."""
+    cdef uint32_t last = raw[end - 1]
+    return line.is_capital and line.tokens > 4 and (last == 46 or last == 33 or last == 63) and is_alnum(raw[end - 2])
+
+
 cdef bint is_listing(const Line* line) noexcept nogil:
     """``import a, b``, ``return a, b``, ``f(a, b)``: one word or name, then nothing but a list."""
     if line.first == IMPORT or line.first == RETURN or line.first == YIELD:
@@ -231,6 +239,7 @@ cdef void read_first(Line* line, const uint32_t* c, int64_t n, int64_t letters) 
     line.is_string = is_quote(c[0]) and n > 3 and is_quote(c[n - 2])
     line.odd += letters * (line.is_string and c[n - 1] == 58)  # a key
     line.odd += PER_ASSIGNMENT * (n > 3 and c[0] == 48 and c[1] == 120 and c[n - 1] == 58)  # 0x1f:
+    line.is_capital = n > 1 and 65 <= c[0] < 91 and is_simple(c, n)
     line.is_property = n > 2 and c[n - 1] == 58
     for i in range(n - 1):
         line.is_property = line.is_property and (97 <= c[i] < 123 or c[i] == 45)
@@ -269,11 +278,15 @@ cdef void read_token(Line* line, const uint32_t* c, int64_t n, int64_t letters) 
 
 cdef bint is_code(const Line* line, const uint32_t* raw, int64_t end) noexcept nogil:
     """Whether letters and signs that speak for noise are as many as other letters, in what was read so far."""
-    cdef int64_t odd = line.odd, plain = line.plain
+    cdef int64_t odd = line.odd, plain = line.plain, marks = line.signs
+    if is_sentence(line, raw, end):
+        marks = max(marks - 2 * PER_SIGN * line.assigned, 0)
+    else:
+        odd += PER_ASSIGNMENT * line.assigned
     odd += PER_IMPORT * ((line.is_given and line.tokens == 2) or is_listing(line))
     odd += PER_STRING * line.opens * max(line.strings - 1, 0)
     odd += PER_IMPORT * (line.is_string and line.tokens == 1 and raw[end - 1] == 44)  # a string before a comma
-    odd += line.signs - PER_SIGN * (line.signs > PER_SIGN)  # one sign says little
+    odd += marks - PER_SIGN * (marks > PER_SIGN)  # one sign says little
     odd += ending_of(line, raw, end)
     if odd > 0:
         odd += line.weak + line.keys
@@ -320,7 +333,7 @@ cdef bint is_noise(const Points* t, const uint32_t* raw, int64_t num) noexcept n
                 return True
             line.signs += sign_letters
             read_token(&line, raw + start, i - start, letters)
-            line.odd += PER_ASSIGNMENT * (assigned > 0 and letters == 0)
+            line.assigned += assigned > 0 and letters == 0
             end = i
         i += 1
     return line.tokens > 0 and is_code(&line, raw, end)
