@@ -17,6 +17,7 @@ __all__ = ["inputs_of", "many_of", "tokenizer_of"]
 
 SCALE = BENCH / "scale"  # the inputs of that benchmark
 FILE_BYTES = 100_000_000  # of the text to count
+JOINED_BYTES = 25_000_000  # of each language
 
 
 def inputs_of(job: str, folder: Path, gigabytes: float) -> Path:
@@ -33,12 +34,13 @@ def inputs_of(job: str, folder: Path, gigabytes: float) -> Path:
 
 
 def _joined(root: Path) -> Path:
-    """Return a folder with one file for each language: of gigabytes, no list of small files is meant to be the most of the work."""
+    """Return a folder with one long file for each language: of gigabytes, no list of small files is meant to be the most of the work."""
     found = root.with_name(f"{root.name}-joined")
     for language in sorted(root.iterdir()) if not found.exists() else ():
+        text = b"\n".join(path.read_bytes() for path in sorted(language.iterdir()))
         place = found / language.name / "text.txt"
         place.parent.mkdir(parents=True)
-        place.write_bytes(b"\n".join(path.read_bytes() for path in sorted(language.iterdir())))
+        place.write_bytes(b"\n".join([text] * max(1, JOINED_BYTES // len(text))))
     return found
 
 
