@@ -211,6 +211,15 @@ def test_a_journal_of_another_plan_is_refused_with_the_first_difference(folder: 
     assert found(folder) == [True] * 5
 
 
+@pytest.mark.parametrize("shape", [None, 1])
+def test_a_journal_whose_nodes_were_gathered_otherwise_is_refused(folder: Path, shape: int | None) -> None:
+    plan = json.loads((folder / "plan.json").read_bytes())
+    (folder / "plan.json").write_text(json.dumps({**plan, "shape": shape}))
+    with pytest.raises(PlanMismatch, match="gathers nodes in another way") as caught:
+        open_journal(folder)
+    assert "--no-resume" in caught.value.hint
+
+
 def test_a_journal_of_another_plan_without_a_part_is_no_obstacle(tmp_path: Path) -> None:
     open_journal(tmp_path / "j").close()
     other = replace(PLAN, seed=9)

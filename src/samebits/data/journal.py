@@ -53,6 +53,8 @@ __all__ = [
     "remove_journal",
 ]
 
+# How ``folding`` gathers shards and nodes into tasks; raised when that changes, because parts are kept by the number of their task.
+FOLD_SHAPE = 2
 SYNC_SECONDS = 1.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -129,7 +131,7 @@ class Journal:
 
     def _check_plan(self, plan: Plan) -> None:
         path = self.folder / "plan.json"
-        ours = {"digest": plan.digest, **plan.fields(), "settings": self._settings}
+        ours = {"digest": plan.digest, **plan.fields(), "settings": self._settings, "shape": FOLD_SHAPE}
         if not path.exists():
             write_atomic(path, canonical_json(ours))
             return
@@ -146,6 +148,11 @@ class Journal:
                     f"{settings or f'{name} was {theirs.get(name)}, is {value}'}",
                     hint="repeat the command it was made with, or start over with --no-resume",
                 )
+        if theirs.get("shape") != FOLD_SHAPE and holds_work(self.folder):
+            raise PlanMismatch(
+                f"{self.folder} was begun by a version of samebits that gathers nodes in another way",
+                hint="finish it with that version, or start over with --no-resume",
+            )
 
     def _changed(self, theirs: Any) -> str:
         """Name the first setting that is different, with both values."""
