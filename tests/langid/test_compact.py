@@ -19,6 +19,8 @@ from samebits.core.digest import canonical_json
 from samebits.core.options import RunOptions
 from samebits.data.artifact import manifest_digest
 from samebits.errors import ArtifactCorrupt, ConfigError
+from samebits.langid.training.compact import ngram_counts
+from samebits.langid.training.tasks import WordCounts
 
 TEXTS = {
     "de": "Die alte Frau wohnt seit vielen Jahren in diesem Haus",
@@ -181,3 +183,17 @@ def test_a_forged_model_is_refused(tmp_path: Path, folder: Path, case: int) -> N
     ][case]
     with pytest.raises(ArtifactCorrupt):
         langid.LangidModel.load(_forge(folder, tmp_path / "forged", *forged))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_text_of_languages_is_added_up_in_parts(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(ngram_counts, "AT_ONCE", at_once)
+    # Five words of 2, 1, 4, 3 and 2 bytes; no language has the second.
+    counted = WordCounts(
+        np.array([2, 2, 3, 5, 6]),
+        np.array([0, 2, 2, 1, 0, 2], np.int32),
+        np.array([5, 1, 2, 7, 3, 4], np.uint32),
+    )
+    words = ngram_counts.NgramVocabulary(np.zeros(12, np.uint8), np.array([2, 3, 7, 10, 12]), counted, 4)
+    assert ngram_counts.text_per_language(words, in_bytes=False).tolist() == [8, 7, 7, 0]
+    assert ngram_counts.text_per_language(words, in_bytes=True).tolist() == [19, 21, 18, 0]

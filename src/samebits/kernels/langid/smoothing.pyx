@@ -4,7 +4,7 @@
 each array is of 32-bit numbers and made once. Fractions are of 2**31, logarithms in 1/1024 bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy as np
 
@@ -30,6 +30,10 @@ cdef inline int64_t floor_tenth(int64_t x) noexcept nogil:
 
 cdef inline uint32_t share(int64_t count, int64_t total) noexcept nogil:
     return <uint32_t>max(((4 * count - 3) << ONE) // max(4 * total, 1), 1)
+
+
+cdef inline int64_t own_of(int64_t count, int64_t total) noexcept nogil:
+    return <uint32_t>((count << FRACTION) // total)
 
 
 cdef void leave(
@@ -119,41 +123,46 @@ def weigh(
     int64_t for_words,
 ):
     """How much each entry matters, int32; what an n-gram is built on matters at least as much."""
-    cdef int64_t num = counts.shape[0], f, e, k, most, all_of, x
+    cdef int64_t num = counts.shape[0], f, e, most, all_of, x
     cdef int group
     cdef int64_t totals[NUM_GROUPS * 256]
-    weights, owns, features = np.zeros(num, np.int32), np.zeros(num, np.uint32), np.zeros(num, np.int32)
-    sums = np.zeros(groups.shape[0], np.int64)
-    cdef int32_t[::1] weight = weights, feature = features
-    cdef uint32_t[::1] own = owns
-    cdef int64_t[::1] sum_of = sums
+    weights, others = np.zeros(num, np.int32), np.zeros(num, np.uint16)
+    cdef int32_t[::1] weight = weights
+    cdef uint16_t[::1] other = others  # logarithm of the thousandths of a feature that other languages have
     with nogil:
         for e in range(NUM_GROUPS * 256):
             totals[e] = 0
         for f in range(groups.shape[0]):
             for e in range(stops[f - 1] if f else 0, stops[f]):
                 totals[groups[f] * 256 + languages[e]] += counts[e]
-                feature[e] = <int32_t>f
-        for e in range(num):
-            own[e] = <uint32_t>((<int64_t>counts[e] << FRACTION) // (totals[groups[feature[e]] * 256 + languages[e]] + frequent))
-            sum_of[feature[e]] += own[e]
+        for e in range(NUM_GROUPS * 256):
+            totals[e] += frequent
+        for f in range(groups.shape[0]):
+            all_of = 0
+            for e in range(stops[f - 1] if f else 0, stops[f]):
+                all_of += own_of(counts[e], totals[groups[f] * 256 + languages[e]])
+            for e in range(stops[f - 1] if f else 0, stops[f]):
+                x = own_of(counts[e], totals[groups[f] * 256 + languages[e]])
+                other[e] = <uint16_t>log_of((all_of - x) * THOUSAND // max(all_of, 1) + MARGIN)
         for f in range(groups.shape[0]):
             most = 0
             for e in range(stops[f - 1] if f else 0, stops[f]):
-                most = max(most, own[e])
+                most = max(most, own_of(counts[e], totals[groups[f] * 256 + languages[e]]))
             most = log_of(most)
             for e in range(stops[f - 1] if f else 0, stops[f]):
-                x = (log_of(own[e]) + most) // 2 + log_of(gains[e])
+                x = own_of(counts[e], totals[groups[f] * 256 + languages[e]])
+                x = (log_of(x) + most) // 2 + log_of(gains[e])
                 if shorter[e] >= 0:
-                    k = shorter[e]
-                    all_of = sum_of[feature[k]]
-                    x += log_of((all_of - own[k]) * THOUSAND // max(all_of, 1) + MARGIN)
+                    x += other[shorter[e]]
                 if groups[f] == WORD_GROUP:
                     x += for_words
                 weight[e] = ALWAYS if groups[f] == 0 else <int32_t>x if gains[e] > 0 else 0
         for group in range(WORD_GROUP - 1, 0, -1):
-            for e in range(num):
-                if groups[feature[e]] == group and contexts[e] >= 0 and shorter[e] >= 0:
-                    weight[contexts[e]] = max(weight[contexts[e]], weight[e])
-                    weight[shorter[e]] = max(weight[shorter[e]], weight[e])
+            for f in range(groups.shape[0]):
+                if groups[f] != group:
+                    continue
+                for e in range(stops[f - 1] if f else 0, stops[f]):
+                    if contexts[e] >= 0 and shorter[e] >= 0:
+                        weight[contexts[e]] = max(weight[contexts[e]], weight[e])
+                        weight[shorter[e]] = max(weight[shorter[e]], weight[e])
     return weights

@@ -24,7 +24,7 @@ from samebits.langid.config import MOST_POINTS, LangidConfig
 from samebits.langid.sources import Sources
 from samebits.langid.tables import load_tables
 
-__all__ = ["GROUPS", "MEMBERS", "MOST_SOURCES", "NearCounts", "count_near"]
+__all__ = ["GROUPS", "MEMBERS", "MOST_SOURCES", "NearCounts", "check_sources", "count_near"]
 
 # Languages that held-out sources showed to be taken for one another (dev/LOG.md), each in one group at most.
 _GROUPS = "af nl|ba tt|be bg mk ru uk|bs hr sr|cs sk|da nb nn sv|hi mr ne|id ms|ss xh zu"
@@ -95,12 +95,11 @@ class CountNear:
         return NearPart(*words.export(), *sources.export(), entries, counts, num_rows)
 
 
-def count_near(plan: Plan, config: LangidConfig, engine: Engine) -> NearCounts:
-    """Count all training rows of near languages.
+def check_sources(plan: Plan) -> None:
+    """Refuse inputs whose rows have no columns.
 
     Raises:
-        ConfigError: if the inputs have no columns, or the column names more than 256 sources.
-        InputError: if no row has the column.
+        ConfigError: if there are such.
     """
     inputs: Sources = plan.inputs
     if inputs.is_json or any(source.format == "txt" for source in inputs.corpus.sources[: inputs.num_train]):
@@ -108,6 +107,17 @@ def count_near(plan: Plan, config: LangidConfig, engine: Engine) -> NearCounts:
             "--source-column needs rows with columns",
             hint="give JSON lines, CSV or Parquet, or leave it out",
         )
+
+
+def count_near(plan: Plan, config: LangidConfig, engine: Engine) -> NearCounts:
+    """Count all training rows of near languages.
+
+    Raises:
+        ConfigError: if the inputs have no columns, or the column names more than 256 sources.
+        InputError: if no row has the column.
+    """
+    check_sources(plan)
+    inputs: Sources = plan.inputs
     shards = [shard for shard in plan.shards if shard.source < inputs.num_train]
     unstored = replace(engine, store=NoStore(), plan=None)
     words, sources = Vocabulary(), Vocabulary()

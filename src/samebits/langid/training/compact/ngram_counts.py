@@ -18,10 +18,20 @@ from samebits.kernels.langid.ngrams import FeatureIndex, count_ngrams, link_ngra
 from samebits.langid.training.tasks import WordCounts
 from samebits.machine.caps import give_back_freed_memory
 
-__all__ = ["NgramCounts", "NgramVocabulary", "Selected", "count", "in_ranges", "link", "select"]
+__all__ = [
+    "NgramCounts",
+    "NgramVocabulary",
+    "Selected",
+    "count",
+    "in_ranges",
+    "link",
+    "select",
+    "text_per_language",
+]
 
 PARTS = 16  # of the key space; a part of a 200-language corpus takes about 100 MB while it is counted, and every part reads all words
 RANGES_PER_THREAD = 4  # one may take longer than the others
+AT_ONCE = 1 << 18  # words
 LEAST = 2  # a pair of feature and language counted less often is left out
 
 
@@ -32,6 +42,26 @@ class NgramVocabulary(NamedTuple):
     word_stops: NDArray[np.int64]
     counted: WordCounts
     num_languages: int
+
+
+def text_per_language(words: NgramVocabulary, *, in_bytes: bool) -> NDArray[np.int64]:
+    """How many words each language has, or bytes of words; a part of the words at a time."""
+    total = np.zeros(words.num_languages, np.int64)
+    num_bytes, entry = 0, 0
+    for first in range(0, len(words.word_stops), AT_ONCE):
+        word_stops, stops = (
+            words.word_stops[first : first + AT_ONCE],
+            words.counted.stops[first : first + AT_ONCE],
+        )
+        part = slice(entry, int(stops[-1]))
+        weights = words.counted.counts[part].astype(np.int64)
+        if in_bytes:
+            weights *= np.repeat(np.diff(word_stops, prepend=num_bytes), np.diff(stops, prepend=entry))
+        languages = words.counted.languages[part]
+        found = np.bincount(languages, weights=weights, minlength=words.num_languages)
+        total += found.astype(np.int64)  # exact below 2**53
+        num_bytes, entry = int(word_stops[-1]), int(stops[-1])
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +85,11 @@ class NgramCounts:
     ends: NDArray[np.uint8]
     contexts: NDArray[np.int32]
     shorter: NDArray[np.int32]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the entries of each feature begin."""
+        return np.append(0, self.stops)[:-1]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -193,7 +228,7 @@ class Selected(NamedTuple):
 
 def select(counted: NgramCounts, keep: NDArray[np.bool_]) -> Selected:
     """Keep some entries; features without any go."""
-    sizes = np.add.reduceat(keep, counted.stops - counted.sizes, dtype=np.int64)
+    sizes = np.add.reduceat(keep, counted.starts, dtype=np.int64)
     left = sizes > 0
     return Selected(
         counted.keys[left],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.langid.training.compact.ngram_counts import NgramVocabulary
+from samebits.langid.training.compact.ngram_counts import NgramVocabulary, text_per_language
 from samebits.langid.training.compact.smoothing import logs
 
 __all__ = ["biases"]
@@ -32,10 +32,7 @@ LITTLE_WRITTEN = frozenset(_LITTLE_WRITTEN.split())
 
 def biases(languages: list[str], words: NgramVocabulary) -> NDArray[np.int32]:
     """Return the prior odds of each language."""
-    sizes = np.diff(words.word_stops, prepend=0)
-    per_entry = np.repeat(sizes, np.diff(words.counted.stops, prepend=0)) * words.counted.counts
-    total = np.bincount(words.counted.languages, weights=per_entry, minlength=words.num_languages)
-    letters = np.minimum(total.astype(np.int64), MOST_LETTERS)
+    letters = np.minimum(text_per_language(words, in_bytes=True), MOST_LETTERS)
     ahead = [-BEHIND if name in LITTLE_WRITTEN else AHEAD.get(name, 0) for name in languages]
     odds = np.array(ahead, np.int64)
     return ((HALF_BITS_PER_DOUBLING * logs(letters) >> (SHIFT + 1)) + odds).astype(np.int32)

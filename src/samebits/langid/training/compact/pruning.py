@@ -34,7 +34,7 @@ def choose(counted: NgramCounts, gains: NDArray[np.int32], *, num_bytes: int) ->
         FOR_WORDS,
     )
     entries = np.sort(weight)
-    features = np.sort(np.maximum.reduceat(weight, counted.stops - counted.sizes))
+    features = np.sort(np.maximum.reduceat(weight, counted.starts))
     low, high = 0, HIGHEST
     while low + 1 < high:
         middle = (low + high) // 2
@@ -53,5 +53,6 @@ def bucket_count(num_features: int) -> int:
 
 def _bytes(features: NDArray[np.int32], entries: NDArray[np.int32], least: int) -> int:
     """Bytes of a model with the entries that weigh so much; a feature is there if one of its entries is."""
-    num = len(features) - int(np.searchsorted(features, least))
-    return 2 * (num + len(entries) - int(np.searchsorted(entries, least))) + bucket_count(num)
+    bound = np.int32(least)  # another type would make a wider copy of both arrays
+    num = len(features) - int(np.searchsorted(features, bound))
+    return 2 * (num + len(entries) - int(np.searchsorted(entries, bound))) + bucket_count(num)

@@ -18,7 +18,12 @@ from samebits.kernels.langid.features import log2_fixed
 from samebits.kernels.langid.ngrams import FeatureIndex, sum_words
 from samebits.kernels.langid.smoothing import gains_and_values
 from samebits.langid.model.features import powers_of_two
-from samebits.langid.training.compact.ngram_counts import NgramCounts, NgramVocabulary, in_ranges
+from samebits.langid.training.compact.ngram_counts import (
+    NgramCounts,
+    NgramVocabulary,
+    in_ranges,
+    text_per_language,
+)
 
 __all__ = ["WORD", "Smoothed", "logs", "smooth"]
 
@@ -97,10 +102,8 @@ def _of_words(
         )
 
     in_ranges(sum_range, len(counted.keys), threads)
-    total = np.bincount(
-        words.counted.languages, weights=words.counted.counts, minlength=words.num_languages
-    ).astype(np.int64)  # exact below 2**53
-    costs, totals = floors + (UNKNOWN << BITS), logs(total) + (2 << BITS)
+    costs = floors + (UNKNOWN << BITS)
+    totals = logs(text_per_language(words, in_bytes=False)) + (2 << BITS)
     for first in range(0, len(chosen), AT_ONCE):  # each of these lines makes a table of its own
         part = slice(first, first + AT_ONCE)
         speech = counted.languages[chosen[part]]

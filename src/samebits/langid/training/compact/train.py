@@ -6,7 +6,7 @@ Nothing needs the rows but the first step, so a corpus of any size costs what it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,10 @@ from samebits.machine.caps import give_back_freed_memory
 __all__ = [
     "REPORT_ROWS",
     "CompactResult",
+    "Draft",
     "check_number",
-    "derive",
+    "complete",
+    "draft",
     "score_texts",
     "texts_of",
     "train_compact",
@@ -91,7 +93,8 @@ def train_compact(
     del counted
     rows.words = vocabulary.words[: len(rows.words)]  # the same words, once
     rows.word_stops = vocabulary.word_stops[: rows.num_words]
-    files = derive(engine, languages, vocabulary, config.megabytes, near)
+    drafted = draft(engine, languages, vocabulary, config.megabytes, with_near=near is not None)
+    files = complete(engine, drafted, near)
     report = _report(rows, files, sample_rows(identities, keep, REPORT_ROWS))
     samples = {"samples": int(keep.sum()), "removed": 0, "suspects": 0}
     return CompactResult(files, rows.num_words, [{"cycle": 1, **samples, **report}])
@@ -149,14 +152,20 @@ def with_noise(rows: WordRows, counted: WordCounts) -> tuple[list[str], NgramVoc
     )
 
 
-def derive(
-    engine: Engine,
-    languages: list[str],
-    words: NgramVocabulary,
-    megabytes: int,
-    near: NearCounts | None = None,
-) -> CompactFiles:
-    """Make a model of at most so many megabytes from word counts.
+class Draft(NamedTuple):
+    """A model without evidence between near languages, and how many bytes are left for it."""
+
+    languages: list[str]
+    entries: ModelEntries
+    floors: NDArray[np.int32]
+    biases: NDArray[np.int32]
+    of_near: int
+
+
+def draft(
+    engine: Engine, languages: list[str], words: NgramVocabulary, megabytes: int, *, with_near: bool
+) -> Draft:
+    """Make a model of at most so many megabytes from word counts; nothing after it needs the words.
 
     Raises:
         InputError: if no n-gram occurs twice.
@@ -167,7 +176,7 @@ def derive(
         raise InputError("no n-gram occurs twice", path="inputs", hint="compact mode needs more text")
     threads = engine.tasks_in_memory
     room = megabytes * 1_000_000 - OTHER_FILES
-    of_near = room // NEAR_PART if near is not None else 0
+    of_near = room // NEAR_PART if with_near else 0
     gains = smooth(words, counted, threads=threads).gains
     keep = choose(counted, gains, num_bytes=room - of_near)
     selected = select(counted, keep)
@@ -175,20 +184,21 @@ def derive(
     give_back_freed_memory()
     counted = link(words, *selected, threads=threads)
     smoothed = smooth(words, counted, threads=threads)
-    entries = _entries(counted, smoothed)
+    floors = (smoothed.floors >> SHIFT).astype(np.int32)
+    return Draft(languages, _entries(counted, smoothed), floors, biases(languages, words), of_near)
+
+
+def complete(engine: Engine, drafted: Draft, near: NearCounts | None) -> CompactFiles:
+    """Add the evidence between near languages, if their words were counted, and pack."""
+    languages, entries, floors, odds, of_near = drafted
+    buckets = bucket_count(len(entries.keys))
     if near is not None:
+        give_back_freed_memory()  # of what the draft was made from
         compared = near_values(engine, near, entries.keys)
         give_back_freed_memory()
         entries = attach(entries, compared, languages, num_bytes=of_near)
-    buckets, stream = pack(*entries, bucket_count(len(counted.keys)))
-    return CompactFiles(
-        languages,
-        buckets,
-        stream,
-        (smoothed.floors >> SHIFT).astype(np.int32),
-        biases(languages, words),
-        groups_of(languages) if near is not None else (),
-    )
+    groups = groups_of(languages) if near is not None else ()
+    return CompactFiles(languages, *pack(*entries, buckets), floors, odds, groups)
 
 
 def _entries(counted: NgramCounts, smoothed: Smoothed) -> ModelEntries:

@@ -13,11 +13,12 @@ from samebits.data.folding.piece_files import PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.langid.constants import UNITS_PER_BIT
 from samebits.langid.model.compact_files import CompactFiles, write_compact
-from samebits.langid.training.compact.near_counts import count_near
+from samebits.langid.training.compact.near_counts import check_sources, count_near
 from samebits.langid.training.compact.train import (
     REPORT_ROWS,
     check_number,
-    derive,
+    complete,
+    draft,
     score_texts,
     texts_of,
     with_noise,
@@ -35,6 +36,7 @@ from samebits.langid.training.report import (
     report_of,
 )
 from samebits.langid.training.tasks import TokenRows
+from samebits.machine.caps import give_back_freed_memory
 
 __all__ = ["ReportTexts", "train_compact_on_workers"]
 
@@ -64,13 +66,19 @@ class ReportTexts:
 def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> list[dict[str, Any]]:
     """Train and write the model; return the report."""
     check_number(training.layout.languages)
+    config, with_near = training.config, bool(training.config.source_column)
+    if with_near:
+        check_sources(training.plan)
     counted = training.count(1, once_per_row=False)
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
     del model  # the vocabulary holds all of it
-    config = training.config
-    near = count_near(training.plan, config, training.engine) if config.source_column else None
-    files = derive(training.engine, languages, vocabulary, config.megabytes, near)
+    drafted = draft(training.engine, languages, vocabulary, config.megabytes, with_near=with_near)
+    del vocabulary  # before other words are counted
+    give_back_freed_memory()
+    near = count_near(training.plan, config, training.engine) if with_near else None
+    files = complete(training.engine, drafted, near)
+    del drafted, near
     write_compact(out, files)
     report = (
         _report_on_eval(training, files) if training.layout.has_eval else _report(training, counted, files)
