@@ -18,6 +18,8 @@ from samebits.data.artifact import manifest_digest
 from samebits.errors import ArtifactCorrupt, ConfigError, InputError
 from samebits.kernels.langid.spans import words_of
 from samebits.langid.model.ranking import SENTENCE, column_of, near_weights, settle_scores
+from samebits.langid.training import large
+from samebits.langid.training.on_workers.training import WorkerTraining
 
 MENU = {
     "nb": [
@@ -156,6 +158,19 @@ def test_a_column_with_too_many_sources_is_refused(tmp_path: Path) -> None:
     many = [{**row, "source": str(i)} for i, row in enumerate(rows())]
     with pytest.raises(ConfigError, match="more than 256 different values"):
         train(tmp_path, many, source_column="source")
+
+
+def test_a_column_that_will_not_do_is_refused_before_words_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where workers train, near languages are counted last."""
+    monkeypatch.setattr(large, "LEAST_BYTES", {"compact": 0})
+    monkeypatch.setattr(WorkerTraining, "count", lambda *_, **__: pytest.fail("counted"))
+    many = [{**row, "source": str(i)} for i, row in enumerate(rows())]
+    with pytest.raises(ConfigError, match="more than 256 different values"):
+        train(tmp_path, many, "many", source_column="source")
+    with pytest.raises(InputError, match="collection"):
+        train(tmp_path, rows(), source_column="collection")
 
 
 def test_a_missing_column_and_rows_without_columns_are_refused(tmp_path: Path) -> None:

@@ -86,8 +86,9 @@ class LangidJob:
 
             near = None
             if config.source_column:
-                from samebits.langid.training.compact.near_counts import count_near
+                from samebits.langid.training.compact.near_counts import check_sources, count_near
 
+                check_sources(plan, config)
                 near = count_near(plan, config, engine)
             compact = train_compact(rows, config, engine, ledger, near)
             write_compact(out, compact.files)

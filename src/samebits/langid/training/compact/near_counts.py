@@ -58,7 +58,6 @@ class NearPart(NamedTuple):
     source_stops: NDArray[np.int64]
     entries: NDArray[np.int64]
     counts: NDArray[np.int64]
-    num_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,11 @@ class CountNear:
         """Return the shard's words, sources and counts."""
         config = self.config
         words, sources = Vocabulary(), Vocabulary()
-        num_rows = 0
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for block in iter_rows(
             state.corpus, shard, (config.text_column, config.lang_column, config.source_column)
         ):
             members = _members(block.columns[config.lang_column])
-            num_rows += len(members)
             chosen = members >= 0
             text, source = (
                 _take(block.columns[name], chosen) for name in (config.text_column, config.source_column)
@@ -92,14 +89,15 @@ class CountNear:
             known = _add(words, folded["words"], folded["word_stops"]).astype(np.int64)
             found.append(_summed(known[folded["tokens"]] << 16 | cells, np.ones(len(cells), np.int64)))
         entries, counts = _summed(*(np.concatenate(column) for column in zip(*found, strict=True)))
-        return NearPart(*words.export(), *sources.export(), entries, counts, num_rows)
+        return NearPart(*words.export(), *sources.export(), entries, counts)
 
 
-def check_sources(plan: Plan) -> None:
-    """Refuse inputs whose rows have no columns.
+def check_sources(plan: Plan, config: LangidConfig) -> None:
+    """Refuse inputs without the column before any work is done; reads as far as the first row that has it.
 
     Raises:
-        ConfigError: if there are such.
+        ConfigError: if the inputs have no columns, or the first rows name more than 256 sources.
+        InputError: if no row has the column.
     """
     inputs: Sources = plan.inputs
     if inputs.is_json or any(source.format == "txt" for source in inputs.corpus.sources[: inputs.num_train]):
@@ -107,34 +105,38 @@ def check_sources(plan: Plan) -> None:
             "--source-column needs rows with columns",
             hint="give JSON lines, CSV or Parquet, or leave it out",
         )
+    columns = (config.text_column, config.lang_column, config.source_column)
+    for shard in plan.shards:
+        for block in iter_rows(inputs.corpus, shard, columns) if shard.source < inputs.num_train else ():
+            members = _members(block.columns[config.lang_column])
+            if len(members):
+                source, sources = _take(block.columns[config.source_column], members >= 0), Vocabulary()
+                sources.add(source.buffer, source.starts, source.stops)
+                return _check(len(sources), config)
+    raise InputError(
+        f"no row has a column {config.source_column!r}",
+        path=", ".join(plan.source_names),
+        hint="--source-column names the column that says where a row is from; leave it out where there is none",
+    )
 
 
 def count_near(plan: Plan, config: LangidConfig, engine: Engine) -> NearCounts:
-    """Count all training rows of near languages.
+    """Count all training rows of near languages, of inputs that ``check_sources`` let pass.
 
     Raises:
-        ConfigError: if the inputs have no columns, or the column names more than 256 sources.
-        InputError: if no row has the column.
+        ConfigError: if the column names more than 256 sources.
     """
-    check_sources(plan)
     inputs: Sources = plan.inputs
     shards = [shard for shard in plan.shards if shard.source < inputs.num_train]
     unstored = replace(engine, store=NoStore(), plan=None)
     words, sources = Vocabulary(), Vocabulary()
-    found, num_rows = [], 0
+    found = []
     for _, part in unstored.map_ordered("near", CountNear(config), shards, state=inputs, unit="bytes"):
         known = _add(words, part.words, part.word_stops).astype(np.int64)
-        num_rows += part.num_rows
         named = _add(sources, part.sources, part.source_stops).astype(np.int64)
         _check(len(sources), config)
         member, source = part.entries >> SOURCE_BITS & 0xFF, part.entries & (MOST_SOURCES - 1)
         found.append((known[part.entries >> 16] << 16 | member << SOURCE_BITS | named[source], part.counts))
-    if num_rows == 0:
-        raise InputError(
-            f"no row has a column {config.source_column!r}",
-            path=", ".join(plan.source_names),
-            hint="--source-column names the column that says where a row is from; leave it out where there is none",
-        )
     entries, counts = _summed(*(np.concatenate(column) for column in zip(*found, strict=True)))
     return _in_latin(*words.export(), entries, counts)
 

@@ -68,7 +68,7 @@ def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
     check_number(training.layout.languages)
     config, with_near = training.config, bool(training.config.source_column)
     if with_near:
-        check_sources(training.plan)
+        check_sources(training.plan, config)
     counted = training.count(1, once_per_row=False)
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
