@@ -157,6 +157,18 @@ def test_a_missing_file_names_the_sibling_that_was_meant(tmp_path: Path) -> None
         open_corpus([str(tmp_path / "nowhere" / "corpus.txt")])
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("corpus", "corpus.txt"), ("corpus.csv", "corpus.txt"), ("nofile.txt", ""), ("l.jsonl", "l.txt")],
+)
+def test_a_sibling_is_not_meant_for_its_suffix_alone(tmp_path: Path, asked: str, meant: str) -> None:
+    for name in ("corpus.txt", "l.txt"):
+        write(tmp_path, name)
+    with pytest.raises(InputError) as refused:
+        open_corpus([str(tmp_path / asked)])
+    assert refused.value.hint == (f"did you mean {str(tmp_path / meant)!r}?" if meant else "")
+
+
 def test_a_broken_link_says_where_it_points(tmp_path: Path) -> None:
     (tmp_path / "a.txt").symlink_to("gone.txt")
     for argument in (tmp_path / "a.txt", tmp_path):

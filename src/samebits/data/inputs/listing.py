@@ -244,11 +244,21 @@ def _missing(argument: str) -> InputError:
     except OSError:
         hint = f"there is no folder {folder!r} either"
     else:
-        import difflib  # only for mistakes
-
-        close = difflib.get_close_matches(name, siblings, n=1)
-        hint = f"did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+        close = _similar_name(name, siblings)
+        hint = f"did you mean {os.path.join(folder, close)!r}?" if close else ""
     return InputError("no such file or folder", path=argument, hint=hint)
+
+
+def _similar_name(name: str, siblings: list[str]) -> str:
+    """The sibling that was probably meant, or nothing: its name without suffixes must be similar, not just its ``.txt``."""
+    import difflib  # only for mistakes
+
+    def stem(file: str) -> str:
+        return file.split(".")[0] or file
+
+    similar = difflib.get_close_matches(stem(name), {stem(file) for file in siblings}, n=len(siblings) or 1)
+    files = [file for file in siblings if stem(file) in similar]
+    return next(iter(difflib.get_close_matches(name, files, n=1, cutoff=0.0)), "")
 
 
 def _unknown_suffix(argument: str, name: str) -> InputError:
