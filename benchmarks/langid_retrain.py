@@ -27,7 +27,7 @@ def train(sources: list[Path], target: Path, *, workers: int) -> dict[str, Any]:
     settings = open_artifact(default_folder()).config
     command = [sys.executable, "-m", "samebits", "langid", "train", *map(str, sources), "-o", str(target)]
     command += ["--mode", "compact", "--megabytes", str(settings.get("megabytes", 15)), "--ledger", "none"]
-    command += ["--source-column", "source"]
+    command += ["--source-column", "source", "--odds", ",".join(settings["odds"])]
     started = time.perf_counter()
     subprocess.run([*command, "-w", str(workers), "-q"], check=True)
     seconds = time.perf_counter() - started

@@ -1,7 +1,7 @@
 """Language identification of short texts in many languages, next to six tools with the models they ship.
 
 Without ``--sets``, the texts are sentences, pairs and words of two sources of the corpus, news and the declaration of human
-rights (``udhr``), and our model is one trained without these sources: nothing was chosen on them but the method (dev/LOG.md). With ``--sets FOLDER`` the texts are the lines of
+rights (``udhr``), and our model is one trained without these sources, its odds of languages found without the source it is asked for: nothing was chosen on that but the method (dev/LOG.md). With ``--sets FOLDER`` the texts are the lines of
 ``<lang>.txt`` in that folder, or in folders inside it, one set each, and our model is the package's. Accuracy is the mean over
 languages, a language a tool does not know counts as wrong. Ratio keys: for each set (``sentences``, ``pairs``, ``words``)
 ours over the best peer's accuracy, ``texts_per_second`` of all sets together over the fastest peer's, ``memory`` (MB), ``size``
@@ -35,7 +35,7 @@ from samebits.langid import LangidModel
 from samebits.langid.model.default import default_folder
 from samebits.langid.model.language_names import three_letters
 
-__all__ = ["main"]
+__all__ = ["HELD_OUT", "LINGUA", "cut_texts", "main", "odds_of", "training_rows", "world_rows"]
 
 PEERS = {
     "lingua": "lingua-language-detector==2.1.1",
@@ -55,6 +55,7 @@ LEAST_TEXT = 90_000  # bytes a language must have besides the held-out sources
 LEAST_ROWS = 30  # of the held-out source
 PER_LANGUAGE = 200
 Sets = dict[str, list[tuple[str, str]]]
+Judged = dict[str, tuple[Sets, Path]]  # by held-out source: its sets, and the model that has not seen them
 
 
 def given_sets(folder: Path) -> Sets:
@@ -82,6 +83,11 @@ def training_rows() -> Path:
     return place
 
 
+def odds_of(name: str) -> tuple[str, ...]:
+    """Return odds of languages as ``release/langid_odds`` wrote them."""
+    return tuple((REPO / "release" / name).read_text(encoding="utf-8").strip().split(","))
+
+
 def world_rows() -> Iterator[dict[str, str]]:
     """Yield these rows."""
     decode = msgspec.json.Decoder().decode
@@ -89,8 +95,8 @@ def world_rows() -> Iterator[dict[str, str]]:
         yield from map(decode, file)
 
 
-def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Path]:
-    """Cut texts from the held-out sources; train on the others, unless that was done before."""
+def held_out_sets(folder: Path, *, quick: bool, workers: int) -> dict[str, tuple[Sets, Path]]:
+    """For each held-out source cut texts from it; train on what is not held out, unless that was done before."""
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     others: Counter[str] = Counter()
     rows = folder / "rows.jsonl"
@@ -103,8 +109,23 @@ def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Pat
                 others[row["lang"]] += len(row["text"].encode())
                 file.write(encode(row) + b"\n")
     least = LEAST_TEXT // (20 if quick else 1)
+    found = {}
+    for source, prefix in HELD_OUT.items():
+        model = model_of(source, rows, folder if quick else BENCH, workers=workers)
+        names = [name for name in LINGUA if others[name] >= least and len(texts[source, name]) >= LEAST_ROWS]
+        sets: Sets = {f"{prefix}{kind}": [] for kind in ("sentences", "pairs", "words")}
+        for name in names:
+            for kind, pieces in cut_texts(texts[source, name]).items():
+                order = rng_for(0, "langid-world", name, kind).permutation(len(pieces))
+                sets[prefix + kind] += [(name, pieces[i]) for i in order[:PER_LANGUAGE].tolist()]
+        found[source] = sets, model
+    return found
+
+
+def model_of(source: str, rows: Path, folder: Path, *, workers: int) -> Path:
+    """Train on the rows, with odds of languages that were found without the source."""
     shipped = open_artifact(default_folder()).digest
-    model = folder / "model" if quick else BENCH / f"langid-world-model-{shipped[:16]}"
+    model = folder / f"langid-world-model-{shipped[:16]}-{source}"
     if not model.exists():
         langid.train(
             [rows],
@@ -113,21 +134,12 @@ def held_out_sets(folder: Path, *, quick: bool, workers: int) -> tuple[Sets, Pat
             mode="compact",
             ledger="none",
             source_column="source",
+            odds=odds_of(f"langid_odds_without_{source}.txt"),
         )
-    sets: Sets = {
-        f"{prefix}{kind}": [] for prefix in HELD_OUT.values() for kind in ("sentences", "pairs", "words")
-    }
-    for source, prefix in HELD_OUT.items():
-        for name in (
-            name for name in LINGUA if others[name] >= least and len(texts[source, name]) >= LEAST_ROWS
-        ):
-            for kind, found in _cut(texts[source, name]).items():
-                order = rng_for(0, "langid-world", name, kind).permutation(len(found))
-                sets[prefix + kind] += [(name, found[i]) for i in order[:PER_LANGUAGE].tolist()]
-    return sets, model
+    return model
 
 
-def _cut(texts: list[str]) -> dict[str, list[str]]:
+def cut_texts(texts: list[str]) -> dict[str, list[str]]:
     """Sentences, pairs of words of four letters and more, words of five and more; each once."""
     rows = [
         ["".join(c for c in word if c.isalpha() or not c.isascii()) for word in text.split()]
@@ -185,34 +197,55 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         if options.sets:
-            sets, model = given_sets(Path(options.sets)), default_folder()
+            judged = {"": (given_sets(Path(options.sets)), default_folder())}
         else:
-            sets, model = held_out_sets(folder, quick=options.quick, workers=options.workers)
-        if options.quick:
-            sets = {name: rows[::10] for name, rows in sets.items()}
-        labels = ",".join(sorted({label for rows in sets.values() for label, _ in rows}))
-        ours = {"samebits": str(model), "samebits, allowed": f"{model}|{labels}"}
-        sides = {
-            side: run("samebits", Path(sys.executable), sets, folder, given) for side, given in ours.items()
+            judged = held_out_sets(folder, quick=options.quick, workers=options.workers)
+        every = 10 if options.quick else 1
+        judged = {
+            source: ({name: rows[::every] for name, rows in sets.items()}, model)
+            for source, (sets, model) in judged.items()
         }
-        peers = [
-            peer for peer in options.peers.split(",") if peer and (not options.quick or peer in QUICK_PEERS)
-        ]
-        for peer in peers:
-            python = peer_python(f"langid-world-{peer}", [PEERS[peer]])
-            asked = {kind: rows[:: EVERY.get(peer, 1)] for kind, rows in sets.items()}
-            sides[peer] = run(peer, python, asked, folder)
-        size = sum(path.stat().st_size for path in model.iterdir()) / 1e6
-        quality = {} if options.sets else qualities(LangidModel.load(model), sets)
+        sides = sides_of(judged, options, folder)
+        size = sum(path.stat().st_size for path in model_folder(judged).iterdir()) / 1e6
+        quality = {} if options.sets else qualities(judged)
     report(sides, size, quality, options)
 
 
-def qualities(model: LangidModel, sets: Sets) -> dict[str, Any]:
-    """Noise, spans and reliability, in percent."""
-    found = {"noise": noise(model, sets["sentences"]), "spans": spans(model, sets["sentences"])}
+def model_folder(judged: Judged) -> Path:
+    """The first model; the others have tables of the same size."""
+    return next(model for _, model in judged.values())
+
+
+def sides_of(judged: Judged, options: Any, folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """Let samebits and its peers name the languages of all sets."""
+    found = [rows for sets, _ in judged.values() for rows in sets.values()]
+    labels = ",".join(sorted({label for rows in found for label, _ in rows}))
+    sides: dict[str, dict[str, dict[str, Any]]] = {"samebits": {}, "samebits, allowed": {}}
+    for sets, model in judged.values():
+        for side, given in (("samebits", str(model)), ("samebits, allowed", f"{model}|{labels}")):
+            sides[side] |= run("samebits", Path(sys.executable), sets, folder, given)
+    peers = options.peers.split(",")
+    for peer in (peer for peer in peers if peer and (not options.quick or peer in QUICK_PEERS)):
+        python = peer_python(f"langid-world-{peer}", [PEERS[peer]])
+        asked = {
+            kind: rows[:: EVERY.get(peer, 1)] for sets, _ in judged.values() for kind, rows in sets.items()
+        }
+        sides[peer] = run(peer, python, asked, folder)
+    return sides
+
+
+def qualities(judged: Judged) -> dict[str, Any]:
+    """Noise, spans and reliability, in percent; the first two on the first source."""
+    sets, model = next(iter(judged.values()))
+    first = LangidModel.load(model)
+    found = {"noise": noise(first, sets["sentences"]), "spans": spans(first, sets["sentences"])}
     for what, values in found.items():
         print(f"{what}: " + ", ".join(f"{key} {value:.2f}" for key, value in values.items()))
-    curves = {kind: reliability(model, rows) for kind, rows in sets.items()}
+    curves = {
+        kind: reliability(LangidModel.load(model), rows)
+        for sets, model in judged.values()
+        for kind, rows in sets.items()
+    }
     for kind, curve in curves.items():
         bins = " ".join(f"{one['said']:.2f}:{one['right']:.2f}" for one in curve["bins"])  # type: ignore[attr-defined]  # a list of dicts
         print(f"reliability of {kind}, said:right, off by {curve['error']:.3f}: {bins}")

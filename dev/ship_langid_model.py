@@ -1,7 +1,9 @@
-"""Put a compact model that ``langid train`` wrote into the package, and its digest and size on its page.
+r"""Put a compact model that ``langid train`` wrote into the package, and its digest and size on its page.
 
     python -m release.langid_rows ../shared/data/world/world.jsonl.zst /tmp/rows.jsonl
-    samebits langid train /tmp/rows.jsonl -o /tmp/world --mode compact --megabytes 15 --ledger none --source-column source
+    python -m release.langid_odds /tmp/rows.jsonl release
+    samebits langid train /tmp/rows.jsonl -o /tmp/world --mode compact --megabytes 15 --ledger none --source-column source \
+        --odds "$(cat release/langid_odds.txt)"
     python dev/ship_langid_model.py /tmp/world
 
 The package has the files that predict and the report, not the record of the run.

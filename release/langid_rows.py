@@ -4,7 +4,7 @@
 
 Some files of the corpus are under the name of another language or hold hardly any text of theirs; ``MOVED`` and ``DROPPED`` list them by
 language and source. They were found by comparing the words of each source with those of all languages, without the source itself
-(dev/LOG.md). Word frequencies (``release/langid_words``) follow. The file has the same bytes on every machine; it is not in the repository.
+(dev/LOG.md). Word frequencies (``release/langid_words``) and rows of other packages (``release/langid_packages``) follow. The file has the same bytes on every machine; it is not in the repository.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 import zstandard
+from release.langid_packages import package_rows
 from release.langid_words import word_rows
 
 __all__ = ["mended", "write_rows"]
@@ -27,6 +28,7 @@ DROPPED = frozenset(
         ("da", "debian-handbook"),  # mostly English
         ("dz", "libreoffice-help"),
         ("ro", "debian-handbook"),
+        ("fr", "udhr"),  # half of it a dialect of the Vosges
         ("gsw", "udhr"),  # half of it Albanian
         ("si", "subtitle-words"),  # in Latin letters, much of it English
     }
@@ -53,9 +55,13 @@ def write_rows(corpus: Path, target: Path) -> str:
 
 
 def all_rows(corpus: Path) -> Iterator[Row]:
-    """Yield the corpus, mended, then word frequencies."""
-    yield from mended(corpus_rows(corpus))
+    """Yield the corpus, mended, then word frequencies, then rows of packages in its languages."""
+    languages = set()
+    for row in mended(corpus_rows(corpus)):
+        languages.add(row["lang"])
+        yield row
     yield from word_rows()
+    yield from package_rows(languages)
 
 
 def corpus_rows(corpus: Path) -> Iterator[Row]:

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 from samebits.core.config import option
 from samebits.errors import ConfigError
 
-__all__ = ["MOST_POINTS", "LangidConfig"]
+__all__ = ["MOST_POINTS", "LangidConfig", "parse_odds"]
 
 MOST_POINTS = 4096  # code points looked at per text in backoff mode: 32-bit sums cannot overflow below it
+
+MOST_BITS, PARTS_OF_BIT = 1000, 64
+
+
+def parse_odds(odds: tuple[str, ...]) -> dict[str, int]:
+    """Return the odds of languages in 1/64 bit.
+
+    >>> parse_odds(("hr=3", "sco=-6.25"))
+    {'hr': 192, 'sco': -400}
+
+    Raises:
+        ConfigError: if one of them is not a language and a number, or a language has two.
+    """
+    found: dict[str, int] = {}
+    for given in odds:
+        name, _, bits = given.partition("=")
+        try:
+            value = float(bits)
+        except ValueError:
+            value = math.nan
+        if not name or not abs(value) <= MOST_BITS:
+            raise ConfigError(f"--odds has {given!r}", hint="give bits for each language: --odds hr=3,sco=-6")
+        if name in found:
+            raise ConfigError(f"--odds has {name!r} twice", hint="give each language once")
+        found[name] = round(value * PARTS_OF_BIT)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +85,13 @@ class LangidConfig:
         metavar="NAME",
         omit_default=True,
     )
+    odds: tuple[str, ...] = option(
+        (),
+        help="compact: bits by which languages start ahead, or behind if below 0, such as hr=3,sco=-6; for all languages "
+        "instead of the built-in ones",
+        metavar="LANG=BITS,...",
+        omit_default=True,
+    )
     sentences: Literal["none", "rules", "punkt"] = option(
         "none",
         help="split rows into sentences first: with built-in rules, or with NLTK as the reference does",
@@ -71,6 +105,7 @@ class LangidConfig:
     def __post_init__(self) -> None:
         if self.cycles < 1:
             raise ConfigError(f"--cycles is {self.cycles}", hint="use 1 or more")
+        parse_odds(self.odds)
         if not 1 <= self.megabytes <= 100:
             raise ConfigError(f"--megabytes is {self.megabytes}", hint="use 1 to 100")
         if self.refine < 0 or self.drop_bits < 1:

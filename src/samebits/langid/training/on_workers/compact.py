@@ -73,7 +73,7 @@ def train_compact_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
     model = training.word_model(counted)
     languages, vocabulary = with_noise(model, model.counted)
     del model  # the vocabulary holds all of it
-    drafted = draft(training.engine, languages, vocabulary, config.megabytes, with_near=with_near)
+    drafted = draft(training.engine, languages, vocabulary, config, with_near=with_near)
     del vocabulary  # before other words are counted
     give_back_freed_memory()
     near = count_near(training.plan, config, training.engine) if with_near else None

@@ -20,7 +20,7 @@ from samebits.langid.training.report import write_summary
 __all__ = ["train_on_workers"]
 
 
-SMALL_BYTES = 4  # as many times more for a partition than of a count: its table is a smaller part of the work
+SMALL_BYTES = 2  # as many times more for a partition than of a count: its table is a smaller part of the work
 
 
 def partitions_of(num_bytes: int) -> int:
