@@ -30,7 +30,7 @@ PIPELINE_KILLS = 10
 DRIVER = "sys.argv = sys.argv[2:]; runpy.run_module('tests.faults.driver', run_name='__main__')"
 FEW_DESCRIPTORS = (
     "import resource, runpy, sys; _, hard = resource.getrlimit(resource.RLIMIT_NOFILE);"
-    "resource.setrlimit(resource.RLIMIT_NOFILE, (10, hard));"
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (9, hard));"
 )
 LITTLE_MEMORY = (
     "import numpy, resource, runpy, sys; import tests.faults.driver;"
@@ -48,7 +48,7 @@ CLOCK = (
 
 
 def few_descriptors(scene: Scene) -> Ending:
-    """``ulimit -n 10``: a named error, then the same command."""
+    """``ulimit -n 9``: a named error, then the same command."""
     return _starved(scene, FEW_DESCRIPTORS)
 
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
 
+import numpy as np
 import pytest
 
 from samebits.api import run
 from samebits.cli.early import SWITCH_SECONDS, begin_early
 from samebits.core.options import RunOptions
 from samebits.data.inputs.blocks import taken_blocks
-from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import InputError
 from samebits.machine import early_start
 from samebits.tokens.config import TokensConfig
 from samebits.tokens.early import first_cells, guess
 from samebits.tokens.early.guess import guess_cut
 from samebits.tokens.encoders.byte_pairs_encoder import BytePairsEncoder
-from samebits.tokens.encoders.interface import Rows
+from samebits.tokens.encoders.interface import column_of
 from samebits.tokens.encoders.probe_memory import probe_key, remember
 from samebits.tokens.tokenizers import file_tokenizer
 
@@ -48,7 +49,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(guess, "FEWEST_CELLS", 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(first_cells, "_BEGUN", [])
-    monkeypatch.setattr(first_cells, "_ENCODED", {})
+    monkeypatch.setattr(first_cells, "_ROWS", {})
     interval = sys.getswitchinterval()
     yield
     sys.setswitchinterval(interval)
@@ -100,10 +101,11 @@ def test_a_build_takes_the_cells_and_is_the_same(
 
     monkeypatch.setattr("samebits.tokens.tokenizers.file_tokenizer.taken_rows", watched)
     begin(text, tokenizer_file)
-    assert wait() == first_cells.MOST_CELLS
+    most = min(first_cells.MOST_CELLS, -(-text.stat().st_size // CELL))
+    assert wait() == most - 1  # the first cell has a line that only the readers can judge
     assert store(text, tokenizer_file, tmp_path / "two") == expected
-    assert sum(taken) == first_cells.MOST_CELLS
-    assert first_cells._ENCODED == {}
+    assert sum(taken) == most - 1
+    assert first_cells._ROWS == {}
 
 
 @pytest.mark.parametrize(
@@ -149,13 +151,12 @@ def test_who_asks_for_the_cell_at_work_waits_for_it_and_no_other_is_begun(
     encoder, began, goes_on = BytePairsEncoder(tokenizer_file.read_bytes()), Event(), Event()
 
     class Slow:
-        encode_texts = encoder.encode_texts
-
-        def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
+        def encode_json_cell(self, *arguments: Any, **named: Any) -> tuple[bytearray, ...] | None:
             began.set()
             goes_on.wait(10)
-            return encoder.encode_rows(texts, before, after)
+            return encoder.encode_json_cell(*arguments, **named)
 
+    text.write_text(text.read_text(encoding="utf-8").replace("bad\n", ""), encoding="utf-8")
     cut = guess_cut([str(text)])
     assert cut is not None
     cells = first_cells.FirstCells(cut, lambda: (Slow(), (0,)))
@@ -189,3 +190,57 @@ def test_what_fails_early_fails_where_it_would_have(text: Path, tokenizer_file: 
 def test_nothing_is_guessed_for_one_worker_or_flags_that_change_rows(text: Path, flags: list[str]) -> None:
     assert guess_cut([str(text), "-o", "out", *flags]) is None
     assert guess_cut([str(text), "-o", "out", "-w", "2", "-q"]) is not None
+
+
+def test_the_modules_of_the_thread_do_without_numpy() -> None:
+    names = ("samebits.tokens.early.first_cells", "samebits.tokens.encoders.byte_pairs_encoder")
+    code = f"import sys, {', '.join(names)}; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b'{"text": "a b"}\n{"text": "c\\n\\u00e9"}\n{"text": ""}',
+        b'{"text": "no newline at the end"}',
+        b'{"text": "one"}\r\n{"text": "two", "more": [1, "x"]}\r\n',
+    ],
+)
+@pytest.mark.parametrize("cell_bytes", [1, 7, 20, 1000])
+def test_a_cell_is_what_the_readers_and_the_encoder_make_of_it(
+    tokenizer_file: Path, lines: bytes, cell_bytes: int
+) -> None:
+    encoder, rows = BytePairsEncoder(tokenizer_file.read_bytes()), []
+    for start in range(0, len(lines), cell_bytes):
+        stop = min(start + cell_bytes, len(lines))
+        found = encoder.encode_json_cell(
+            memoryview(bytearray(lines)), start, stop, is_end=True, column="text", after=(7,)
+        )
+        begins = [at for at in range(start, stop) if at == 0 or lines[at - 1 : at] == b"\n"]
+        assert (found is None) == (not begins)
+        if found is not None:
+            assert np.frombuffer(found[0], np.int64).tolist() == begins
+            lengths = np.frombuffer(found[3], np.int64)
+            rows += np.split(np.frombuffer(found[4], np.uint16), np.cumsum(lengths)[:-1])
+    texts = column_of([json.loads(line)["text"] for line in lines.split(b"\n") if line])
+    ids, lengths = encoder.encode_rows(texts, (), (7,))
+    assert [row.tolist() for row in rows] == [row.tolist() for row in np.split(ids, np.cumsum(lengths)[:-1])]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b'\xef\xbb\xbf{"text": "a"}\n',
+        b'{"text": "a"}\n\n{"text": "b"}\n',
+        b'{"text": "\xff"}\n',
+        b'{"text": 1}\n',
+        b'{"text": "not whole',
+        b"\n",
+    ],
+)
+def test_a_cell_with_another_line_is_left_to_the_readers(tokenizer_file: Path, lines: bytes) -> None:
+    encoder = BytePairsEncoder(tokenizer_file.read_bytes())
+    data = memoryview(bytearray(lines))
+    assert encoder.encode_json_cell(data, 0, len(lines), is_end=False, column="text", after=()) is None
+    with pytest.raises(ValueError, match="a cell"):
+        encoder.encode_json_cell(data, 2, 1, is_end=False, column="text", after=())

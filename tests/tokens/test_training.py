@@ -75,7 +75,7 @@ def test_pretokens_are_those_of_tokenizers() -> None:
 
 def test_classes_of_characters_are_those_of_tokenizers() -> None:
     """At both ends of every run of the table, the installed library has the same class."""
-    classes = character_classes()
+    classes = np.frombuffer(character_classes(), np.uint8)
     level = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
     ends = np.flatnonzero(np.diff(classes))
     for code in np.unique(np.concatenate([ends, ends + 1])).tolist():

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["begin_early"]
 
 FLAGS = ("-t", "--tokenizer")
+HASH_SECONDS = 0.04  # in which some 150 MB are hashed; the imports take longer
 SWITCH_SECONDS = (
     0.0005  # until whoever imports lets a thread in that asks: in Python's 5 ms it could read 40 MB
 )
@@ -28,19 +29,21 @@ def begin_early(arguments: Sequence[str]) -> None:
     """Start what ``tokens build -t FILE`` is going to need."""
     if list(arguments[:2]) != ["tokens", "build"] or any(a.startswith("--special-tokens") for a in arguments):
         return
-    from pathlib import Path
-
-    from samebits.core.regular_file import read_regular
-    from samebits.data.inputs.blocks import begin_hashing
-    from samebits.errors import InputError
-    from samebits.machine import early_start as early
     from samebits.tokens.early.guess import guess_cut
-    from samebits.tokens.encoders.probe_memory import document_digest, probe_key, was_equal
 
     cut = guess_cut(arguments[2:])
     if cut is not None:
+        from samebits.data.inputs.blocks import begin_hashing
+
         sys.setswitchinterval(SWITCH_SECONDS)
         begin_hashing(cut.path)
+    from pathlib import Path
+
+    from samebits.core.regular_file import read_regular
+    from samebits.errors import InputError
+    from samebits.machine import early_start as early
+    from samebits.tokens.encoders.probe_memory import document_digest, probe_key, was_equal
+
     path = Path(_value_of(FLAGS, arguments))
     path = path / "tokenizer.json" if path.is_dir() else path
     with suppress(OSError, ImportError, InputError, RuntimeError):  # the last: no more threads
@@ -63,11 +66,20 @@ def _value_of(flags: Sequence[str], arguments: Sequence[str]) -> str:
 
 
 def _begin_byte_pairs(document: bytes, cut: Cut | None) -> None:
-    """Read the merges, then encode; what is imported for it the command needs anyway, and two threads that import wait for one another."""
+    """Read the merges, then encode; two threads that import wait for one another, so what both need is imported here.
+
+    First the input is hashed, unless that takes long: the imports have one core, all that is begun here the other.
+    """
+    from samebits.data.inputs.blocks import begun_hashing
     from samebits.machine import early_start as early
     from samebits.tokens.encoders.byte_pairs_encoder import EARLY, BytePairsEncoder
 
-    early.begin(EARLY, lambda: (document, BytePairsEncoder(document)))
+    def load() -> tuple[bytes, BytePairsEncoder]:
+        if cut is not None:
+            begun_hashing(cut.path, HASH_SECONDS)
+        return document, BytePairsEncoder(document)
+
+    early.begin(EARLY, load)
     if cut is not None:
         from samebits.tokens.early.first_cells import begin_cells, row_end
 

@@ -36,11 +36,11 @@ def begin(key: str, make: Callable[[], Any]) -> None:
     _BEGUN[key] = thread, made
 
 
-def look(key: str) -> Any | None:
-    """Return what was begun under the key, waiting for it, and leave it there; None if nothing was or it failed."""
+def look(key: str, seconds: float | None = None) -> Any | None:
+    """Return what was begun under the key, waiting for it, perhaps not for long, and leave it there; None if nothing was or it failed."""
     thread, made = _BEGUN.get(key, (None, []))
     if thread is not None:
-        thread.join()
+        thread.join(seconds)
     return made[0] if made else None
 
 

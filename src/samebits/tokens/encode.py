@@ -119,9 +119,16 @@ class EncodeShard:
         """Return the rows of the shard; those of the first ones may be here already."""
         corpus, columns = state.corpus, state.template.columns
         source = corpus.sources[shard.source]
-        if len(columns) == 1 and source.format == "jsonl" and not source.compression:
-            cut = Cut(source.path, corpus.cell_bytes, columns[0], self.max_line_bytes)
-            block = taken_cell(cut, shard.start, shard.stop, size=source.size, blocks=source.blocks)
+        if _takes_early(state, self) and source.format == "jsonl" and not source.compression:
+            block = taken_cell(
+                Cut(source.path, corpus.cell_bytes, columns[0], self.max_line_bytes),
+                shard.start,
+                shard.stop,
+                size=source.size,
+                blocks=source.blocks,
+                encoder=getattr(state.tokenizer, "encoder", None),
+                after=_around(state)[1],
+            )
             if block is not None:
                 return [block]
         return iter_rows(corpus, shard, columns, max_line_bytes=self.max_line_bytes)
@@ -143,7 +150,7 @@ def encode_block(
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Encode the rows of a block: (ids, tokens per row, tokens up to the first separator)."""
     if _writes_rows(state, dtype):
-        return *_encode_rows(block, state, codes), np.zeros(len(block), np.int64)
+        return *_encode_rows(block, state), np.zeros(len(block), np.int64)
     encoded = [state.tokenizer.encode(run_texts(run, block)) for run in state.template.runs]
     flat, starts, stops = _stack(encoded)
     lengths = np.empty(len(block), np.int64)
@@ -166,11 +173,23 @@ def _writes_rows(state: EncodeState, dtype: str) -> bool:
     return plain and np.dtype(dtype) == np.uint16 and getattr(state.tokenizer, "writes_rows", False)
 
 
-def _encode_rows(block: RowBlock, state: EncodeState, codes: NDArray[np.int64]) -> Rows:
-    text = int(np.flatnonzero(codes >= 0)[0])
+def _takes_early(state: EncodeState, task: EncodeShard) -> bool:
+    """Whether ids may be used that were made when the texts were read: nothing else asks for a text, and nothing is before it."""
+    runs = state.template.runs
+    whole = len(runs) == 1 and len(runs[0]) == 1 and runs[0][0][0] == "column"
+    return whole and not task.forbidden and _writes_rows(state, task.dtype) and not _around(state)[0]
+
+
+def _around(state: EncodeState) -> tuple[list[int], list[int]]:
+    """Return the ids before and after the one text of a row."""
+    codes = piece_codes(state.template, state.tokenizer).tolist()
+    text = next(i for i, code in enumerate(codes) if code >= 0)
+    return [-1 - code for code in codes[:text]], [-1 - code for code in codes[text + 1 :]]
+
+
+def _encode_rows(block: RowBlock, state: EncodeState) -> Rows:
     tokenizer: Any = state.tokenizer  # a ``FileTokenizer``
-    before, after = (-1 - codes[:text]).tolist(), (-1 - codes[text + 1 :]).tolist()
-    return tokenizer.encode_rows(run_texts(state.template.runs[0], block), before, after)  # type: ignore[no-any-return]
+    return tokenizer.encode_rows(run_texts(state.template.runs[0], block), *_around(state))  # type: ignore[no-any-return]
 
 
 def _stack(encoded: list[Encoded]) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:

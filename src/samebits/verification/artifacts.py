@@ -263,6 +263,7 @@ class _SampleEngine(Engine):
         state: Any = None,
         unit: str,
         usable: Callable[[Any], bool] = lambda part: True,
+        kept: bool = False,
     ) -> NoReturn:
         """Run and compare the chosen shards."""
         chosen = [shards[index] for index in _choose(len(shards), self.wanted)]

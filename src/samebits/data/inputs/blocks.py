@@ -13,11 +13,12 @@ import os
 from collections.abc import Iterator
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import xxhash
 
 from samebits.errors import InputError
+from samebits.kernels.text.block_digests import file_digests, read_blocks
 from samebits.machine import early_start
 
 if TYPE_CHECKING:
@@ -30,9 +31,11 @@ __all__ = [
     "BLOCK_BYTES",
     "DIGEST_BYTES",
     "READ_BYTES",
+    "Noted",
     "UnplannedFile",
     "VerifiedFile",
     "begin_hashing",
+    "begun_hashing",
     "hash_blocks",
     "taken_blocks",
 ]
@@ -45,7 +48,7 @@ PAGE_BYTES = 4096
 # Blocks taken in one read(): 2 MiB for each of four threads keeps memory small, keeps the number of system calls low and stays within most caches.
 READ_BYTES = 8 * BLOCK_BYTES
 EARLY = "blocks of "  # what ``machine.early_start`` calls the digests of a file
-EARLY_BYTES = 4 * READ_BYTES
+EARLY_BYTES = 4 * BLOCK_BYTES  # stays in the cache next to the core
 
 
 def hash_blocks(
@@ -76,9 +79,14 @@ def hash_blocks(
 def begin_hashing(path: str) -> None:
     """Hash a file on a thread of its own, before it is known what for; ``hash_files`` takes what comes of it.
 
-    It may begin before NumPy is there, and reads much at once, because whoever imports gives other threads little time.
+    It may begin before NumPy is there, and needs no GIL, because whoever imports gives other threads little time.
     """
     early_start.begin(EARLY + path, lambda: _sized_blocks(path))
+
+
+def begun_hashing(path: str, seconds: float) -> None:
+    """Wait for what ``begin_hashing`` has begun, but not for long."""
+    early_start.look(EARLY + path, seconds)
 
 
 def taken_blocks(path: str) -> tuple[int, bytes]:
@@ -87,12 +95,8 @@ def taken_blocks(path: str) -> tuple[int, bytes]:
 
 
 def _sized_blocks(path: str) -> tuple[int, bytes]:
-    digests, size = [], 0
     with Path(path).open("rb", buffering=0) as file:
-        for block, digest in hash_blocks(file, buffer=memoryview(mmap.mmap(-1, EARLY_BYTES))):
-            size += len(block)
-            digests.append(digest)
-    return size, b"".join(digests)
+        return file_digests(file.fileno(), BLOCK_BYTES, memoryview(mmap.mmap(-1, EARLY_BYTES)))
 
 
 def room_for(num_bytes: int) -> NDArray[np.uint8]:
@@ -149,27 +153,32 @@ class VerifiedFile:
     def read_into(self, view: memoryview, start: int) -> None:
         """Fill the view with the bytes from ``start``, which must be on the grid, in whole blocks or to the end."""
         try:
-            self._file.seek(start)
-            filled = _fill(self._file, view)
+            filled, digests = read_blocks(self._file.fileno(), start, BLOCK_BYTES, view)
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=self.origin, offset=start) from error
         if filled < len(view):
             raise self._changed("it has become shorter", start + filled)
-        for at in range(0, filled, BLOCK_BYTES):
-            self._check(start + at, xxhash.xxh3_128_digest(view[at : at + BLOCK_BYTES]))
+        self._check(start, digests)
 
-    def _check(self, start: int, digest: bytes) -> None:
+    def _check(self, start: int, digests: bytes) -> None:
         entry = start // BLOCK_BYTES * DIGEST_BYTES
-        if digest != self._blocks[entry : entry + DIGEST_BYTES]:
-            raise self._changed("other bytes are there now", start)
+        if digests == self._blocks[entry : entry + len(digests)]:
+            return
+        for at in range(0, len(digests), DIGEST_BYTES):
+            if digests[at : at + DIGEST_BYTES] != self._blocks[entry + at : entry + at + DIGEST_BYTES]:
+                raise self._changed("other bytes are there now", start + at // DIGEST_BYTES * BLOCK_BYTES)
 
     def read(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return the bytes of ``[start, stop)`` rounded out to the grid (``start`` must be on it) and to the end."""
         stop = min(-(-stop // BLOCK_BYTES) * BLOCK_BYTES, self.size)
-        data = room_for(max(stop - start, 0))
-        if data.size:
-            self.read_into(data.data, start)
+        room = self._room_for(max(stop - start, 0))
+        if len(room):
+            self.read_into(memoryview(room), start)
+        data: NDArray[np.uint8] = room
         return data
+
+    def _room_for(self, num_bytes: int) -> Any:
+        return room_for(num_bytes)
 
     def _changed(self, what: str, offset: int) -> InputError:
         return InputError(
@@ -180,17 +189,33 @@ class VerifiedFile:
         )
 
 
+class Noted(NamedTuple):
+    """What was read before there was a plan: the size of the file, and the digests of some blocks with their place in its table."""
+
+    size: int
+    entry: int
+    digests: bytes
+
+    def is_of(self, size: int, blocks: bytes) -> bool:
+        """Whether the plan knows a file of this size and every block that was read."""
+        return size == self.size and blocks[self.entry : self.entry + len(self.digests)] == self.digests
+
+
 class UnplannedFile(VerifiedFile):
-    """A file that is read before there is a plan: the digests of its blocks are noted, to be compared later."""
+    """A file that is read before there is a plan, and before NumPy is there; digests are noted, to be compared later.
+
+    What was read is valid until the next read, and ``noted`` is what belongs to it.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(path, size=Path(path).stat().st_size, blocks=b"", origin=path)
-        self._seen: dict[int, bytes] = {}
+        self.noted = Noted(self.size, 0, b"")
+        self._room = memoryview(b"")
 
-    def _check(self, start: int, digest: bytes) -> None:
-        self._seen[start // BLOCK_BYTES * DIGEST_BYTES] = digest
+    def _room_for(self, num_bytes: int) -> Any:
+        if len(self._room) < num_bytes:
+            self._room = memoryview(mmap.mmap(-1, num_bytes))
+        return self._room[:num_bytes]
 
-    def gave(self, size: int, blocks: bytes) -> bool:
-        """Whether the plan knows a file of this size and every block that was read."""
-        same = (blocks[entry : entry + DIGEST_BYTES] == digest for entry, digest in self._seen.items())
-        return size == self.size and all(same)
+    def _check(self, start: int, digests: bytes) -> None:
+        self.noted = Noted(self.size, start // BLOCK_BYTES * DIGEST_BYTES, digests)

@@ -152,7 +152,7 @@ def _hash_on(engine: Engine, spans: Sequence[FileSpan], enough: int) -> Iterator
     groups = _groups(spans, enough)
     lengths = [sum(span.num_bytes for span in group) for group in groups]
     shards = ShardTable.from_ranges(source=range(len(groups)), start=[0] * len(groups), stop=lengths)
-    for _, part in engine.map_ordered(HASHING, HashSpans(), shards, state=groups, unit="bytes"):
+    for _, part in engine.map_ordered(HASHING, HashSpans(), shards, state=groups, unit="bytes", kept=True):
         yield from (Hashed(*found) for found in part)
 
 

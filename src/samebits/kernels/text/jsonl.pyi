@@ -9,4 +9,5 @@ def extract_strings(
     stops: NDArray[np.int64],
     kinds: NDArray[np.uint8],
     keys: Sequence[bytes],
+    wide: bool = True,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]: ...

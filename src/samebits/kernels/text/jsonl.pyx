@@ -9,101 +9,37 @@ Values are not copied. A string without escapes is a range of the input; one wit
 which always fits, because an escape is longer than what it stands for. UTF-8 has been checked before.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy, memmove
-
-import numpy as np
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
 
 cdef enum:
     MAX_DEPTH = 64  # one bit of a word each: 1 for an object, 0 for an array
     MAX_NUMBER = 18  # characters; longer ones may be read as different values by different parsers
 
-cdef extern from *:
-    int COUNT_ZEROS "__builtin_ctzll"(uint64_t x) noexcept nogil
+cdef extern from "json_strings.h" nogil:
+    int64_t samebits_string_end(const uint8_t* p, int64_t i, int64_t n, int64_t room, int* escaped)
+    int64_t samebits_string_end_wide(const uint8_t* p, int64_t i, int64_t n, int64_t room, int* escaped)
+    int64_t samebits_unescape(uint8_t* p, int64_t start, int64_t stop)
+    int64_t samebits_unescape_wide(uint8_t* p, int64_t start, int64_t stop)
+    int samebits_is_wide()
 
-cdef uint64_t ONES = 0x0101010101010101
-cdef uint64_t TOPS = 0x8080808080808080
 
-cdef uint8_t[256] MEANING  # of the character after a backslash; 0 where JSON knows no such escape
-MEANING[0x22], MEANING[0x5C], MEANING[47] = 0x22, 0x5C, 47  # quote, backslash, slash
-MEANING[98], MEANING[102], MEANING[110], MEANING[114], MEANING[116] = 8, 12, 10, 13, 9  # b f n r t
+cdef struct Whole:  # the buffer that a line is part of
+    int64_t room  # bytes that can be read
+    bint wide  # with AVX-512
+
+
+cdef inline int64_t _string(const uint8_t* p, int64_t i, int64_t n, const Whole* whole, int* escaped) noexcept nogil:
+    """Position of the quote that closes the string whose text starts at i, or -1."""
+    if whole.wide:
+        return samebits_string_end_wide(p, i, n, whole.room, escaped)
+    return samebits_string_end(p, i, n, whole.room, escaped)
 
 
 cdef inline int64_t _skip_space(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
     while i < n and (p[i] == 32 or p[i] == 9 or p[i] == 13 or p[i] == 10):
         i += 1
     return i
-
-
-cdef inline int _hex(uint8_t c) noexcept nogil:
-    if 48 <= c <= 57:
-        return c - 48
-    c |= 32
-    if 97 <= c <= 102:
-        return c - 87
-    return -1
-
-
-cdef inline int64_t _code_unit(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
-    """Value of the four hexadecimal digits at i, or -1."""
-    cdef int64_t value = 0
-    cdef int k, digit
-    if i + 4 > n:
-        return -1
-    for k in range(4):
-        digit = _hex(p[i + k])
-        if digit < 0:
-            return -1
-        value = value * 16 + digit
-    return value
-
-
-cdef inline int64_t _plain_run(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
-    """First position from i that holds a quote, a backslash or a control character; n if none does."""
-    cdef uint64_t w, quote, slash, hits
-    while i + 8 <= n:
-        memcpy(&w, p + i, 8)
-        quote = w ^ (ONES * 0x22)
-        slash = w ^ (ONES * 0x5C)
-        # The classic tests for a zero byte and for a byte below 0x20, eight bytes at a time: the lowest hit is exact.
-        hits = ((quote - ONES) & ~quote | (slash - ONES) & ~slash | (w - ONES * 0x20) & ~w) & TOPS
-        if hits:
-            return i + (COUNT_ZEROS(hits) >> 3)
-        i += 8
-    while i < n and p[i] != 0x22 and p[i] != 0x5C and p[i] >= 0x20:
-        i += 1
-    return i
-
-
-cdef int64_t _string(const uint8_t* p, int64_t i, int64_t n, bint* escaped) noexcept nogil:
-    """Position of the quote that closes the string whose text starts at i, or -1."""
-    cdef int64_t unit
-    escaped[0] = False
-    while True:
-        i = _plain_run(p, i, n)
-        if i >= n or p[i] < 0x20:
-            return -1
-        if p[i] == 0x22:
-            return i
-        escaped[0] = True
-        if i + 1 >= n:
-            return -1
-        if p[i + 1] == 117:  # \u
-            unit = _code_unit(p, i + 2, n)
-            if unit < 0 or 0xDC00 <= unit <= 0xDFFF:
-                return -1
-            i += 6
-            if 0xD800 <= unit <= 0xDBFF:
-                if i + 6 > n or p[i] != 0x5C or p[i + 1] != 117:
-                    return -1
-                unit = _code_unit(p, i + 2, n)
-                if not 0xDC00 <= unit <= 0xDFFF:
-                    return -1
-                i += 6
-        elif MEANING[p[i + 1]]:
-            i += 2
-        else:
-            return -1
 
 
 cdef inline int64_t _digits(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
@@ -137,12 +73,12 @@ cdef int64_t _number(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
     return i if i - first <= MAX_NUMBER else -1
 
 
-cdef int64_t _scalar(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
+cdef int64_t _scalar(const uint8_t* p, int64_t i, int64_t n, const Whole* whole) noexcept nogil:
     """Position after the string, number or literal at i, or -1."""
-    cdef bint escaped
+    cdef int escaped
     cdef int64_t end
     if p[i] == 0x22:
-        end = _string(p, i + 1, n, &escaped)
+        end = _string(p, i + 1, n, whole, &escaped)
         return -1 if end < 0 else end + 1
     if p[i] == 45 or 48 <= p[i] <= 57:
         return _number(p, i, n)
@@ -153,13 +89,13 @@ cdef int64_t _scalar(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
     return -1
 
 
-cdef int64_t _key(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
+cdef int64_t _key(const uint8_t* p, int64_t i, int64_t n, const Whole* whole) noexcept nogil:
     """Position of the value after the key at i and its colon, or -1."""
-    cdef bint escaped
+    cdef int escaped
     i = _skip_space(p, i, n)
     if i >= n or p[i] != 0x22:
         return -1
-    i = _string(p, i + 1, n, &escaped)
+    i = _string(p, i + 1, n, whole, &escaped)
     if i < 0:
         return -1
     i = _skip_space(p, i + 1, n)
@@ -168,7 +104,7 @@ cdef int64_t _key(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
     return _skip_space(p, i + 1, n)
 
 
-cdef int64_t _value(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
+cdef int64_t _value(const uint8_t* p, int64_t i, int64_t n, const Whole* whole) noexcept nogil:
     """Position after the value of any kind at i, or -1. ``kinds`` is the stack of open objects and arrays."""
     cdef uint64_t kinds = 0
     cdef int depth = 0
@@ -187,12 +123,12 @@ cdef int64_t _value(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
                 return -1
             if p[i] != (125 if is_object else 93):
                 if is_object:
-                    i = _key(p, i, n)
+                    i = _key(p, i, n, whole)
                     if i < 0:
                         return -1
                 continue
         else:
-            i = _scalar(p, i, n)
+            i = _scalar(p, i, n, whole)
             if i < 0:
                 return -1
             if depth == 0:
@@ -208,87 +144,9 @@ cdef int64_t _value(const uint8_t* p, int64_t i, int64_t n) noexcept nogil:
             i = _skip_space(p, i, n)
         if i >= n or p[i] != 44:
             return -1
-        i = _key(p, i + 1, n) if kinds & 1 else _skip_space(p, i + 1, n)
+        i = _key(p, i + 1, n, whole) if kinds & 1 else _skip_space(p, i + 1, n)
         if i < 0:
             return -1
-
-
-cdef int64_t _move_run(uint8_t* p, int64_t* position, int64_t stop, int64_t out) noexcept nogil:
-    """Move what lies before the next backslash, where ``position`` is left, to ``out``; return where it stops there.
-
-    Runs are short, some 30 bytes of code, and calls of memchr and memmove would cost more than the bytes. Eight are
-    moved before it is known how many count, which is safe once ``out`` is eight bytes behind.
-    """
-    cdef int64_t i = position[0], run
-    cdef uint64_t w, slash, hits
-    cdef uint8_t* hit
-    if i - out < 8:
-        hit = <uint8_t*> memchr(p + i, 0x5C, stop - i)
-        run = stop - i if hit == NULL else hit - (p + i)
-        memmove(p + out, p + i, run)
-        position[0] = i + run
-        return out + run
-    while i + 8 <= stop:
-        memcpy(&w, p + i, 8)
-        memcpy(p + out, &w, 8)
-        slash = w ^ (ONES * 0x5C)
-        hits = (slash - ONES) & ~slash & TOPS
-        if hits:
-            run = COUNT_ZEROS(hits) >> 3
-            position[0] = i + run
-            return out + run
-        i += 8
-        out += 8
-    while i < stop and p[i] != 0x5C:
-        p[out] = p[i]
-        i += 1
-        out += 1
-    position[0] = i
-    return out
-
-
-cdef int64_t _unescape(uint8_t* p, int64_t start, int64_t stop) noexcept nogil:
-    """Replace the escapes of a checked string in place; return where it stops now."""
-    cdef int64_t i = start, out = start
-    cdef uint32_t code
-    cdef uint8_t c
-    while True:
-        out = _move_run(p, &i, stop, out)
-        if i >= stop:
-            return out
-        c = p[i + 1]
-        i += 2
-        if c != 117:
-            p[out] = MEANING[c]
-            out += 1
-            continue
-        code = <uint32_t> _code_unit(p, i, stop)
-        i += 4
-        if 0xD800 <= code <= 0xDBFF:
-            code = 0x10000 + ((code - 0xD800) << 10) + (<uint32_t> _code_unit(p, i + 2, stop) - 0xDC00)
-            i += 6
-        out = _put(p, out, code)
-
-
-cdef int64_t _put(uint8_t* p, int64_t out, uint32_t code) noexcept nogil:
-    """Write one code point as UTF-8; return the position after it."""
-    if code < 0x80:
-        p[out] = code
-        return out + 1
-    if code < 0x800:
-        p[out] = 0xC0 | code >> 6
-        p[out + 1] = 0x80 | code & 0x3F
-        return out + 2
-    if code < 0x10000:
-        p[out] = 0xE0 | code >> 12
-        p[out + 1] = 0x80 | code >> 6 & 0x3F
-        p[out + 2] = 0x80 | code & 0x3F
-        return out + 3
-    p[out] = 0xF0 | code >> 18
-    p[out + 1] = 0x80 | code >> 12 & 0x3F
-    p[out + 2] = 0x80 | code >> 6 & 0x3F
-    p[out + 3] = 0x80 | code & 0x3F
-    return out + 4
 
 
 cdef inline int64_t _wanted(
@@ -303,12 +161,12 @@ cdef inline int64_t _wanted(
 
 
 cdef bint _line(
-    const uint8_t* p, int64_t i, int64_t n, const uint8_t* keys, const int64_t* bounds, int64_t num_keys,
+    const uint8_t* p, int64_t i, int64_t n, const Whole* whole, const uint8_t* keys, const int64_t* bounds, int64_t num_keys,
     int64_t* starts, int64_t* stops, uint8_t* escapes, int64_t stride,
 ) noexcept nogil:
     """Read one object; fill in where each wanted value is. False leaves the line to the slow path."""
     cdef int64_t k, first, end, found = 0
-    cdef bint escaped
+    cdef int escaped
     for k in range(num_keys):
         starts[k * stride] = -1
     i = _skip_space(p, i, n)
@@ -319,7 +177,7 @@ cdef bint _line(
         if i >= n or p[i] != 0x22:
             return False
         first = i + 1
-        end = _string(p, first, n, &escaped)
+        end = _string(p, first, n, whole, &escaped)
         if end < 0 or escaped:
             return False
         k = _wanted(p + first, end - first, keys, bounds, num_keys)
@@ -328,13 +186,13 @@ cdef bint _line(
             return False
         i = _skip_space(p, i + 1, n)
         if k < 0:
-            i = _value(p, i, n)
+            i = _value(p, i, n, whole)
             if i < 0:
                 return False
         else:
             if i >= n or p[i] != 0x22:
                 return False
-            end = _string(p, i + 1, n, &escaped)
+            end = _string(p, i + 1, n, whole, &escaped)
             if end < 0:
                 return False
             found += starts[k * stride] < 0
@@ -351,12 +209,38 @@ cdef bint _line(
             return False
 
 
+cdef int64_t find_strings(
+    uint8_t* p, int64_t room, const int64_t* starts, const int64_t* stops, const uint8_t* kinds, int64_t num,
+    const uint8_t* keys, const int64_t* bounds, int64_t num_keys, bint wide,
+    uint8_t* accepted, int64_t* first, int64_t* last,
+) noexcept nogil:
+    """Do what ``extract_strings`` says, with the keys one after the other; returns how many lines were accepted."""
+    cdef uint8_t[64] escapes
+    cdef int64_t i, k, total = 0
+    cdef Whole whole
+    whole.room, whole.wide = room, wide and samebits_is_wide()
+    for i in range(num):
+        if kinds[i] != 0:
+            continue
+        accepted[i] = _line(p, starts[i], stops[i], &whole, keys, bounds, num_keys, first + i, last + i, escapes, num)
+        if not accepted[i]:
+            continue
+        total += 1
+        for k in range(num_keys):
+            if escapes[k] and whole.wide:
+                last[k * num + i] = samebits_unescape_wide(p, first[k * num + i], last[k * num + i])
+            elif escapes[k]:
+                last[k * num + i] = samebits_unescape(p, first[k * num + i], last[k * num + i])
+    return total
+
+
 def extract_strings(
     uint8_t[::1] data,
     const int64_t[::1] starts,
     const int64_t[::1] stops,
     const uint8_t[::1] kinds,
     keys,
+    bint wide=True,
 ):
     """Find the values of top-level ``keys`` in each line of kind 0.
 
@@ -366,13 +250,15 @@ def extract_strings(
         stops: Where each line stops.
         kinds: Lines of another kind than 0 are left alone.
         keys: The wanted keys as UTF-8 bytes, all different, at most 64.
+        wide: Use AVX-512 where the processor has it; the values are the same.
 
     Returns:
         ``(accepted, value_starts, value_stops)``: one byte a line, and two int64 arrays (keys, lines) with the place
         of each value, undefined where a line was not accepted.
     """
-    cdef int64_t num = starts.shape[0], num_keys = len(keys), i, k
-    cdef uint8_t[64] escapes
+    import numpy as np  # not above, so that other kernels can use this one before it is imported
+
+    cdef int64_t num = starts.shape[0], num_keys = len(keys)
     if not 1 <= num_keys <= 64:
         raise ValueError(f"1 to 64 keys, not {num_keys}")
     accepted_array = np.zeros(num, dtype=np.uint8)
@@ -384,16 +270,9 @@ def extract_strings(
     cdef const int64_t[::1] bounds = np.cumsum([0, *map(len, keys)], dtype=np.int64)
     cdef uint8_t[::1] accepted = accepted_array
     cdef int64_t[:, ::1] first = value_starts, last = value_stops
-    cdef uint8_t* p = &data[0]
     with nogil:
-        for i in range(num):
-            if kinds[i] != 0:
-                continue
-            accepted[i] = _line(
-                p, starts[i], stops[i], &joined[0], &bounds[0], num_keys, &first[0, i], &last[0, i], escapes, num
-            )
-            if accepted[i]:
-                for k in range(num_keys):
-                    if escapes[k]:
-                        last[k, i] = _unescape(p, first[k, i], last[k, i])
+        find_strings(
+            &data[0], data.shape[0], &starts[0], &stops[0], &kinds[0], num,
+            &joined[0], &bounds[0], num_keys, wide, &accepted[0], &first[0, 0], &last[0, 0],
+        )
     return accepted_array, value_starts, value_stops

@@ -8,12 +8,13 @@ business (``samebits.data.readers.rows``).
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-import numpy as np
-
 # What classify_lines says of a line; samebits.data.readers.parse adds its own verdicts above these.
 TEXT = 0
 BLANK = 1
 INVALID = 2
+
+cdef enum:
+    LONG_LINE = 128  # bytes after which memchr() looks for the end of a line
 
 cdef uint64_t ONES = 0x0101010101010101
 cdef uint64_t NEWLINES = 0x0A0A0A0A0A0A0A0A
@@ -98,10 +99,12 @@ cdef inline void _put_line(
 cdef void _fill_lines(
     const uint8_t* data, int64_t start, int64_t stop, int64_t* starts, int64_t* stops
 ) noexcept nogil:
-    """Fill in all lines. Eight bytes at a time: a memchr() call a line costs more than a short line itself."""
+    """Fill in all lines. Eight bytes at a time first: a memchr() call a line costs more than a short line itself."""
     cdef int64_t i = start, j, line = 0
     cdef uint64_t w
     while i < stop:
+        if i - start >= LONG_LINE:
+            i = _find_newline(data, i, stop)
         if i + 8 <= stop:
             memcpy(&w, data + i, 8)
             w ^= NEWLINES
@@ -178,6 +181,8 @@ def split_lines(const uint8_t[::1] data, int64_t start, int64_t stop):
 
     A last line without a newline counts; nothing follows a final newline. A CR not before an LF is text.
     """
+    import numpy as np  # not here, so that other functions can be used before it is imported
+
     cdef int64_t num = 0
     cdef int64_t[::1] starts, stops
     if start < stop:
@@ -199,6 +204,8 @@ def classify_lines(const uint8_t[::1] data, const int64_t[::1] starts, const int
     The lines must be in order, and everything between one line's stop and the next one's start must be ASCII:
     what ``split_lines`` and ``split_records`` give.
     """
+    import numpy as np
+
     cdef int64_t num = starts.shape[0]
     cdef uint8_t[::1] kinds
     kinds_array = np.empty(num, dtype=np.uint8)

@@ -274,9 +274,8 @@ cdef class NgramTable:
 
         The hash is a function of the key's bytes alone, so a key is in the same partition of every table.
         """
-        cdef int64_t i
+        cdef uint64_t at
         cdef int part
-        cdef Key key
         if not 1 <= number <= 1 << 16:
             raise ValueError(f"{number} partitions")
         if number == 1:
@@ -287,17 +286,12 @@ cdef class NgramTable:
         cdef uint16_t[::1] parts = part_of
         cdef int64_t[::1] size_of = sizes
         with nogil:
-            for i in range(self.num_entries):
-                make_key(
-                    &key,
-                    self.arena + self.entries[i].offset,
-                    self.entries[i].length,
-                    self.arena + self.arena_size,
-                    0,
-                )
+            for at in range(self.mask + 1):
+                if self.slots[at].entry < 0:
+                    continue
                 # the high bits: the low ones say where a key is in the table that will hold the partition
-                part = <int>((<uint64_t>key.tag * <uint64_t>number) >> 32)
-                parts[i] = part
+                part = <int>((<uint64_t>self.slots[at].tag * <uint64_t>number) >> 32)
+                parts[self.slots[at].entry] = part
                 size_of[part] += 1
         order = np.argsort(part_of, kind="stable")
         stops = np.cumsum(sizes)

@@ -10,8 +10,6 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-import numpy as np
-
 
 cdef inline uint32_t next_char(const uint8_t* p, const uint8_t* end, int* width) noexcept nogil:
     """Decode one character; 0xFFFFFFFF for a broken sequence."""
@@ -55,6 +53,8 @@ def check_rows(Py_ssize_t size, const int64_t[::1] starts, const int64_t[::1] st
 
 def bytes_to_ids(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
     """One id per byte, equal to the byte. Returns (ids, offsets)."""
+    import numpy as np
+
     cdef Py_ssize_t i, j, k = 0, n = starts.shape[0]
     ids = np.empty(check_rows(buffer.shape[0], starts, stops), np.uint32)
     offsets = np.zeros(n + 1, np.int64)
@@ -80,6 +80,8 @@ def chars_to_ids(
 
     Returns (ids, offsets, number of unknown characters).
     """
+    import numpy as np
+
     cdef Py_ssize_t i, k = 0, n = starts.shape[0]
     cdef const uint8_t* p
     cdef const uint8_t* end
@@ -113,6 +115,8 @@ def chars_to_ids(
 
 def count_chars(const uint8_t[::1] buffer, const int64_t[::1] starts, const int64_t[::1] stops):
     """How often each code point occurs: int64 array of 0x110000 counts (broken sequences are not counted)."""
+    import numpy as np
+
     cdef Py_ssize_t i, n = starts.shape[0]
     cdef const uint8_t* p
     cdef const uint8_t* end
@@ -197,6 +201,8 @@ def rows_with_chars(
     const int32_t[::1] lasts,
 ):
     """Which rows contain a character of one of the ranges ``firsts[k]`` to ``lasts[k]``, in ascending order: uint8."""
+    import numpy as np
+
     cdef Py_ssize_t i, n = starts.shape[0], num = firsts.shape[0]
     check_rows(buffer.shape[0], starts, stops)
     if num == 0 or lasts.shape[0] != num:

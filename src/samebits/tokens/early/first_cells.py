@@ -1,11 +1,13 @@
 """The first cells of an input, read and encoded before the plan is made.
 
 Python imports for 0.1 s before a build can begin, on one core. Meanwhile a thread does here what workers are going to do: it reads a
-cell, takes the texts out, and encodes them. It only guesses what will be asked for, so nothing is decided here:
+cell, takes the texts out, and encodes them. It needs no NumPy, which is a third of what is imported, and asks for the GIL three times a cell. It
+only guesses what will be asked for, so nothing is decided here:
 
 * A cell is handed over for the same bytes of the same file, cut and parsed in the same way, and nothing else.
 * Its blocks must have the digests of the plan, as those of any other read (``data.inputs.blocks``).
-* The ids of its texts belong to this very column and this very encoder; for other ids around the texts they are made again.
+* Its ids are those of this very encoder, with the same ids around each text. The texts themselves are gone by then.
+* A cell with a line that the kernels are not sure of is left to whoever needs it.
 
 Who does not find a cell here reads and encodes it as ever. A failure here shows there, where it would have shown anyway.
 """
@@ -14,34 +16,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from samebits.data.inputs.blocks import UnplannedFile
-from samebits.data.readers.json_rows import JsonParser
-from samebits.data.readers.pieces import LineFraming, read_cell
-from samebits.data.readers.rowblock import RowBlock, TextColumn
+from samebits.data.inputs.blocks import BLOCK_BYTES, Noted, UnplannedFile
 from samebits.tokens.early.cut import Cut
-from samebits.tokens.encoders.interface import RowEncoder, Rows
 from samebits.tokens.encoders.tokenizer_json import added_tokens, num_ids, read_tokenizer_json
 from samebits.tokens.tokenizers.special_ids import special_ids
 
-__all__ = ["FirstCells", "begin_cells", "row_end", "taken_cell", "taken_rows"]
+if TYPE_CHECKING:
+    from samebits.data.readers.rowblock import RowBlock, TextColumn
+    from samebits.tokens.encoders.interface import Rows
+
+__all__ = ["CellEncoder", "FirstCells", "begin_cells", "row_end", "taken_cell", "taken_rows"]
 
 NARROW = 1 << 16
-MOST_CELLS = 6  # some 6 MB each; more are not done before a build begins
+MOST_CELLS = 8  # some 2 MB each; more are not done before a build begins
 
 
-class _Encoded(NamedTuple):
-    encoder: RowEncoder
-    column: TextColumn
-    after: tuple[int, ...]
-    rows: Rows
+class CellEncoder(Protocol):
+    """An encoder that takes a cell of JSON lines as it is."""
+
+    def encode_json_cell(
+        self, data: memoryview, start: int, stop: int, *, is_end: bool, column: str, after: Sequence[int]
+    ) -> tuple[bytearray, ...] | None:
+        """Return what ``kernels.tokens.byte_pairs.json_rows`` does."""
+        ...
 
 
 class _Cell(NamedTuple):
-    file: UnplannedFile
-    block: RowBlock
-    encoded: _Encoded
+    noted: Noted
+    base: int  # where what was read begins in the file
+    encoder: CellEncoder
+    after: tuple[int, ...]
+    found: tuple[bytearray, ...]
 
 
 class FirstCells:
@@ -50,7 +57,7 @@ class FirstCells:
     State, under ``_change``: ``_done`` cells by their first byte; ``_current`` the cell at work; ``_ending`` when no other is begun.
     """
 
-    def __init__(self, cut: Cut, make: Callable[[], tuple[RowEncoder, tuple[int, ...]]]) -> None:
+    def __init__(self, cut: Cut, make: Callable[[], tuple[CellEncoder, tuple[int, ...]]]) -> None:
         self._cut, self._make = cut, make
         self._change = threading.Condition()
         self._done: dict[int, _Cell] = {}
@@ -62,12 +69,16 @@ class FirstCells:
     def _run(self) -> None:
         try:
             encoder, after = self._make()
-            for number in range(MOST_CELLS):
-                if not self._begins(number * self._cut.cell_bytes):
-                    return
-                cell = self._encoded(number * self._cut.cell_bytes, encoder, after)
-                with self._change:
-                    self._done[number * self._cut.cell_bytes] = cell
+            with UnplannedFile(self._cut.path) as file:
+                for start in range(
+                    0, min(MOST_CELLS * self._cut.cell_bytes, file.size), self._cut.cell_bytes
+                ):
+                    if not self._begins(start):
+                        return
+                    cell = self._encoded(file, start, encoder, after)
+                    if cell is not None:
+                        with self._change:
+                            self._done[start] = cell
         except Exception:
             return  # who needs the cell makes its own, which then raises
         finally:
@@ -81,16 +92,19 @@ class FirstCells:
             self._change.notify_all()
             return not self._ending
 
-    def _encoded(self, start: int, encoder: RowEncoder, after: tuple[int, ...]) -> _Cell:
-        cut = self._cut
-        with UnplannedFile(cut.path) as file:
-            stop = min(start + cut.cell_bytes, file.size)
-            if start >= stop:
-                raise EOFError
-            piece = read_cell(file, start, stop, framing=LineFraming(), max_line_bytes=cut.max_line_bytes)
-        block = JsonParser((cut.column,), cut.max_line_bytes)(piece, first_line=0)
-        column = block.columns[cut.column]
-        return _Cell(file, block, _Encoded(encoder, column, after, encoder.encode_rows(column, (), after)))
+    def _encoded(
+        self, file: UnplannedFile, start: int, encoder: CellEncoder, after: tuple[int, ...]
+    ) -> _Cell | None:
+        cut, base = self._cut, max(start - 1, 0) // BLOCK_BYTES * BLOCK_BYTES
+        stop = min(start + cut.cell_bytes, file.size)
+        data: Any = file.read(base, stop + BLOCK_BYTES)
+        if len(data) > cut.max_line_bytes:
+            return None
+        is_end = base + len(data) == file.size
+        found = encoder.encode_json_cell(
+            memoryview(data), start - base, stop - base, is_end=is_end, column=cut.column, after=after
+        )
+        return _Cell(file.noted, base, encoder, after, found) if found is not None else None
 
     def take(self, cut: Cut, start: int) -> _Cell | None:
         """Return a cell, waiting for it if it is at work, once; from now on no other is begun."""
@@ -103,7 +117,7 @@ class FirstCells:
 
 
 _BEGUN: list[FirstCells] = []
-_ENCODED: dict[int, _Encoded] = {}  # of cells handed over, by the ``id`` of the column
+_ROWS: dict[int, tuple[TextColumn, Rows]] = {}  # of cells handed over, by the ``id`` of the column
 
 
 def row_end(document: bytes) -> tuple[int, ...]:
@@ -119,28 +133,42 @@ def row_end(document: bytes) -> tuple[int, ...]:
     return (end,)
 
 
-def begin_cells(cut: Cut, make: Callable[[], tuple[RowEncoder, tuple[int, ...]]]) -> None:
+def begin_cells(cut: Cut, make: Callable[[], tuple[CellEncoder, tuple[int, ...]]]) -> None:
     """Start encoding; ``make`` gives the encoder and the ids that end a row."""
     if not _BEGUN:
         _BEGUN.append(FirstCells(cut, make))
 
 
-def taken_cell(cut: Cut, start: int, stop: int, *, size: int, blocks: bytes) -> RowBlock | None:
-    """Return the rows of a cell that was encoded early, if what was read is what the plan has seen."""
-    if not _BEGUN:
+def taken_cell(
+    cut: Cut, start: int, stop: int, *, size: int, blocks: bytes, encoder: object, after: Sequence[int]
+) -> RowBlock | None:
+    """Return the rows of a cell that was encoded early, if what was read is what the plan has seen, and it is what this encoder makes.
+
+    Its column has places of texts but no text; ``taken_rows`` has the ids.
+    """
+    cell = _BEGUN[0].take(cut, start) if _BEGUN else None
+    if cell is None or stop != min(start + cut.cell_bytes, size) or not cell.noted.is_of(size, blocks):
         return None
-    cell = _BEGUN[0].take(cut, start)
-    if cell is None or stop != min(start + cut.cell_bytes, size) or not cell.file.gave(size, blocks):
+    if cell.encoder is not encoder or cell.after != tuple(after):
         return None
-    _ENCODED[id(cell.encoded.column)] = cell.encoded
-    return cell.block
+    import numpy as np
+
+    from samebits.data.readers.rowblock import RowBlock, TextColumn
+
+    lines, starts, stops, lengths = (np.frombuffer(numbers, np.int64) for numbers in cell.found[:4])
+    column = TextColumn(np.empty(0, np.uint8), starts, stops)
+    _ROWS[id(column)] = column, (np.frombuffer(cell.found[4], np.uint16), lengths)
+    return RowBlock(
+        columns={cut.column: column},
+        lines=np.arange(len(lines)),
+        offsets=cell.base + lines,
+        num_lines=len(lines),
+        num_blank=0,
+        bad=[],
+    )
 
 
-def taken_rows(
-    encoder: RowEncoder, texts: TextColumn, before: Sequence[int], after: Sequence[int]
-) -> Rows | None:
-    """Return the ids of a column that this encoder has encoded early, once; None if it has not, or with other ids around the texts."""
-    found = _ENCODED.pop(id(texts), None)
-    if found is None or found.column is not texts or found.encoder is not encoder:
-        return None
-    return found.rows if not before and tuple(after) == found.after else None
+def taken_rows(texts: TextColumn) -> Rows | None:
+    """Return the ids of a column that was encoded early, once; None if it was not."""
+    column, rows = _ROWS.pop(id(texts), (None, None))
+    return rows if column is texts else None

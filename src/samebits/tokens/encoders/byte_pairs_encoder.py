@@ -7,13 +7,12 @@ gigatoken, which is as fast in one thread, lets one thread in at a time (docs/de
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Sequence
-from typing import Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from samebits.data.readers.rowblock import TextColumn
+from samebits.kernels.tokens.byte_pairs.json_rows import encode_json_cell
 from samebits.kernels.tokens.byte_pairs.pair_memory import PairMemory
 from samebits.kernels.tokens.byte_pairs.pair_merges import PairMerges
 from samebits.machine import early_start
@@ -27,8 +26,11 @@ from samebits.tokens.encoders.allow_list import (
     why_not_byte_level,
     without_special_tokens,
 )
-from samebits.tokens.encoders.interface import Ids, Rows, SpecialTokens
 from samebits.tokens.encoders.tokenizer_json import TokenizerJson, read_tokenizer_json
+
+if TYPE_CHECKING:  # NumPy need not be there when the first cells are encoded
+    from samebits.data.readers.rowblock import TextColumn
+    from samebits.tokens.encoders.interface import Ids, Rows, SpecialTokens
 
 __all__ = ["EARLY", "BytePairsEncoder", "make_byte_pairs", "why_not"]
 
@@ -58,10 +60,17 @@ class BytePairsEncoder:
 
     def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
         """Encode the rows of a column to 16 bits, each between the same other ids."""
-        around = (np.array(ids, np.uint16) for ids in (before, after))
+        around = (array("H", ids) for ids in (before, after))
         return self._known().encode_rows(
             texts.buffer, texts.starts, texts.stops, character_classes(), *around
         )
+
+    def encode_json_cell(
+        self, data: memoryview, start: int, stop: int, *, is_end: bool, column: str, after: Sequence[int]
+    ) -> tuple[bytearray, ...] | None:
+        """Encode the lines that begin in a part of some bytes as ``encode_rows`` would; see the kernel."""
+        key, ends = column.encode(), array("H", after)
+        return encode_json_cell(self._known(), data, start, stop, is_end, key, character_classes(), ends)
 
     def _known(self) -> PairMemory:
         memory = self._memory
@@ -99,16 +108,16 @@ def _read_merges(file: TokenizerJson) -> PairMerges:
         raise ValueError(f"a merge of {error} has no id") from None
 
 
-def _whole_tokens(vocab: memoryview) -> tuple[bytes, NDArray[np.int64], NDArray[np.uint32]]:
+def _whole_tokens(vocab: memoryview) -> tuple[bytes, array[int], array[int]]:
     """Return the bytes of all tokens, where each begins, and their ids; a name that spells no bytes is left out."""
     ids: dict[str, int] = json.loads(bytes(vocab))
     alphabet = byte_alphabet()
     known = set(alphabet)
     spelled = {piece: i for piece, i in ids.items() if piece and known.issuperset(piece)}
     table = {ord(char): byte for byte, char in enumerate(alphabet)}
-    offsets = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
+    offsets = array("q", accumulate(map(len, spelled), initial=0))
     data = "".join(spelled).translate(table).encode("latin-1")
-    return data, offsets, np.array(list(spelled.values()), np.uint32)
+    return data, offsets, array("I", spelled.values())
 
 
 def why_not(document: dict[str, Any], special_tokens: SpecialTokens) -> str:

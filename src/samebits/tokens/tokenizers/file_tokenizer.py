@@ -28,8 +28,8 @@ from samebits.tokens.encoders.probe_memory import document_digest
 from samebits.tokens.encoders.table import ENCODERS, choose_encoder, make_encoder
 from samebits.tokens.encoders.tokenizer_json import SIGN, added_tokens, num_ids, read_tokenizer_json
 from samebits.tokens.encoders.tokenizers_encoder import ReferenceEncoder
-from samebits.tokens.tokenizers.special_ids import special_ids
-from samebits.tokens.tokenizers.vocab import Encoded, Specials
+from samebits.tokens.tokenizers.special_ids import Specials, special_ids
+from samebits.tokens.tokenizers.vocab import Encoded
 
 if TYPE_CHECKING:
     from samebits.tokens.tokenizers.sentencepiece_file import PieceNormalizer
@@ -145,7 +145,12 @@ class FileTokenizer:
     def encode_rows(self, texts: TextColumn, before: Sequence[int], after: Sequence[int]) -> Rows:
         """Encode all texts at once to rows of 16 bits, each text between the same other ids."""
         encoder = cast(RowEncoder, self._encoder(int((texts.stops - texts.starts).sum())))
-        return taken_rows(encoder, texts, before, after) or encoder.encode_rows(texts, before, after)
+        return taken_rows(texts) or encoder.encode_rows(texts, before, after)
+
+    @property
+    def encoder(self) -> Encoder:
+        """The library object at work."""
+        return self._encoder(0)
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """Decode with ``tokenizers``; special tokens by name."""

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from samebits.tokens.tokenizers.vocab import SPECIAL_NAMES, Specials
+__all__ = ["SPECIAL_NAMES", "Specials", "special_ids"]
 
-__all__ = ["special_ids"]
+SPECIAL_NAMES = {
+    "pad": "<|pad|>",
+    "unk": "<|unk|>",
+    "bos": "<|bos|>",
+    "sep": "<|sep|>",
+    "eos": "<|endoftext|>",
+}
 
 # Other people's names for the special tokens, tried in this order after our own.
 KNOWN_NAMES = {
@@ -16,6 +23,16 @@ KNOWN_NAMES = {
     "sep": ("[SEP]", "<sep>"),
     "eos": ("<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "[SEP]"),
 }
+
+
+class Specials(NamedTuple):
+    """Ids of the special tokens; None where a tokenizer has none."""
+
+    pad: int
+    unk: int | None
+    bos: int | None
+    sep: int | None
+    eos: int | None
 
 
 def special_ids(special: Mapping[str, int]) -> Specials:

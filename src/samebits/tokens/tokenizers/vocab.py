@@ -23,38 +23,20 @@ from samebits.data.readers.rowblock import TextColumn
 from samebits.errors import ConfigError
 from samebits.kernels.tokens.chars import bytes_to_ids, chars_to_ids
 from samebits.kernels.tokens.words import ALONE, SPACE, WORD, build_table, words_to_ids
+from samebits.tokens.tokenizers.special_ids import SPECIAL_NAMES, Specials
 
 __all__ = [
-    "SPECIAL_NAMES",
     "WORD_CLASSES",
     "ByteTokenizer",
     "CharTokenizer",
     "Encoded",
-    "Specials",
     "Tokenizer",
     "WordTokenizer",
     "table_tokenizer",
 ]
 
-SPECIAL_NAMES = {
-    "pad": "<|pad|>",
-    "unk": "<|unk|>",
-    "bos": "<|bos|>",
-    "sep": "<|sep|>",
-    "eos": "<|endoftext|>",
-}
 FIRST_ID = len(SPECIAL_NAMES)  # of a learned vocabulary: the specials come first
 FORMAT_KEY = "samebits_tokenizer"
-
-
-class Specials(NamedTuple):
-    """Ids of the special tokens; None where a tokenizer has none."""
-
-    pad: int
-    unk: int | None
-    bos: int | None
-    sep: int | None
-    eos: int | None
 
 
 class Encoded(NamedTuple):

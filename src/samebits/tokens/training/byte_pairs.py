@@ -12,7 +12,7 @@ import numpy as np
 from samebits.kernels.tokens.merges import learn_merges
 from samebits.tokens.encoders.allow_list import byte_alphabet
 from samebits.tokens.encoders.tokenizers_encoder import import_tokenizers
-from samebits.tokens.tokenizers.vocab import SPECIAL_NAMES
+from samebits.tokens.tokenizers.special_ids import SPECIAL_NAMES
 from samebits.tokens.training.pretokens import Counted
 from samebits.tokens.training.settings import LearnSettings
 

@@ -12,11 +12,10 @@ A pre-token of up to 16 bytes is its own key, two numbers, and lies with up to t
 and the ids of a longer one lie in a chunk; beyond ``LONGEST`` bytes it is merged anew each time.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
-
-import numpy as np
 
 from samebits.kernels.tokens.byte_pairs.pair_merges cimport PairMerges
 from samebits.kernels.tokens.byte_pairs.pair_table cimport (
@@ -40,7 +39,6 @@ from samebits.kernels.tokens.byte_pairs.windows cimport LONGEST, WINDOW, fill_ke
 from samebits.kernels.tokens.chars import check_rows
 
 cdef extern from "pythread.h" nogil:
-    ctypedef void* PyThread_type_lock
     PyThread_type_lock PyThread_allocate_lock()
     void PyThread_free_lock(PyThread_type_lock lock)
     int PyThread_acquire_lock(PyThread_type_lock lock, int wait)
@@ -51,12 +49,7 @@ cdef extern from *:
 
 cdef enum:
     FIRST_SLOTS = 1 << 15
-    MOST_TABLES = 40
     CHUNK_BYTES = 1 << 18
-
-
-cdef struct Chunk:
-    Chunk* before
 
 
 cdef int64_t check_texts(
@@ -71,21 +64,13 @@ cdef int64_t check_texts(
     return num_bytes
 
 
+@cython.final
 cdef class PairMemory:
     """Pre-tokens and their ids, for all threads.
 
     Attributes:
         num_bytes: Memory that it takes.
     """
-
-    cdef PairMerges merges
-    cdef int digits
-    cdef PyThread_type_lock lock
-    cdef Table* table  # the largest one, in use
-    cdef Table tables[MOST_TABLES]
-    cdef int num_tables
-    cdef Chunk* chunk
-    cdef int64_t num_used, num_chunks, room
 
     def __cinit__(self, PairMerges merges not None, int most_digits=0):
         """``most_digits`` of a pre-token are for ``cut_later``, 1 or 3; 0 stands for ``cut``."""
@@ -285,6 +270,8 @@ cdef class PairMemory:
         const uint8_t[::1] classes,
     ):
         """The ids of all rows and where those of each begin, with the total at the end; ``classes`` as for training."""
+        import numpy as np  # not above: cells are encoded before it is there
+
         cdef int64_t r, num, total = 0, n = starts.shape[0], room = buffer.shape[0]
         cdef int64_t num_bytes = check_texts(room, starts, stops, classes)
         flat = np.empty(num_bytes + IDS_IN_PLACE, np.uint32)
@@ -305,6 +292,49 @@ cdef class PairMemory:
             raise MemoryError
         return flat[:total], offsets
 
+    cdef int64_t fill_rows(
+        self,
+        const uint8_t* text,
+        const int64_t* starts,
+        const int64_t* stops,
+        int64_t n,
+        int64_t room,
+        const uint8_t* classes,
+        const uint16_t[::1] before,
+        const uint16_t[::1] after,
+        uint16_t* out,
+        int64_t* sizes,
+    ) noexcept nogil:
+        """Do what ``encode_rows`` says; returns how many ids there are, -1 when memory is short.
+
+        The ids of one row at a time are 32 bits wide, so that they stay in the nearest cache.
+        """
+        cdef int64_t r, k, num, longest = 0, total = 0
+        cdef int64_t num_before = before.shape[0], num_after = after.shape[0]
+        cdef uint32_t* row
+        cdef uint16_t* place
+        for r in range(n):
+            longest = max(longest, stops[r] - starts[r])
+        row = <uint32_t*>malloc((longest + IDS_IN_PLACE) * sizeof(uint32_t))
+        if row == NULL:
+            return -1
+        for r in range(n):
+            num = self.encode_row(text, starts[r], stops[r], room, classes, row)
+            if num < 0:
+                total = -1
+                break
+            place = out + total
+            for k in range(num_before):
+                place[k] = before[k]
+            for k in range(num):
+                place[num_before + k] = <uint16_t>row[k]
+            for k in range(num_after):
+                place[num_before + num + k] = after[k]
+            sizes[r] = num_before + num + num_after
+            total += sizes[r]
+        free(row)
+        return total
+
     def encode_rows(
         self,
         const uint8_t[::1] buffer,
@@ -316,38 +346,22 @@ cdef class PairMemory:
     ):
         """The ids of all rows in 16 bits, each row between the same other ids, and how many those of each row are.
 
-        The ids of one row at a time are 32 bits wide, so that they stay in the nearest cache. The caller knows that all of them fit.
+        The caller knows that all of them fit.
         """
-        cdef int64_t r, k, num, size, longest = 0, total = 0, n = starts.shape[0], room = buffer.shape[0]
+        import numpy as np
+
+        cdef int64_t total = 0, n = starts.shape[0], room = buffer.shape[0]
         cdef int64_t num_bytes = check_texts(room, starts, stops, classes)
-        cdef int64_t num_before = before.shape[0], num_after = after.shape[0]
-        flat = np.empty(num_bytes + (num_before + num_after) * n, np.uint16)
+        flat = np.empty(num_bytes + (before.shape[0] + after.shape[0]) * n, np.uint16)
         lengths = np.empty(n, np.int64)
         cdef uint16_t[::1] out = flat
         cdef int64_t[::1] sizes = lengths
-        cdef const uint8_t* text = &buffer[0] if room else NULL
-        cdef uint16_t* place = &out[0] if flat.size else NULL
-        for r in range(n):
-            longest = max(longest, stops[r] - starts[r])
-        cdef uint32_t* row = <uint32_t*>malloc((longest + IDS_IN_PLACE) * sizeof(uint32_t))
-        if row == NULL:
-            raise MemoryError
-        with nogil:
-            for r in range(n):
-                num = self.encode_row(text, starts[r], stops[r], room, &classes[0], row)
-                if num < 0:
-                    total = -1
-                    break
-                size = num_before + num + num_after
-                for k in range(num_before):
-                    place[k] = before[k]
-                for k in range(num):
-                    place[num_before + k] = <uint16_t>row[k]
-                for k in range(num_after):
-                    place[num_before + num + k] = after[k]
-                sizes[r] = size
-                place, total = place + size, total + size
-        free(row)
+        if n:
+            with nogil:
+                total = self.fill_rows(
+                    &buffer[0] if room else NULL, &starts[0], &stops[0], n, room, &classes[0],
+                    before, after, &out[0] if out.shape[0] else NULL, &sizes[0],
+                )
         if total < 0:
             raise MemoryError
         return flat[:total], lengths

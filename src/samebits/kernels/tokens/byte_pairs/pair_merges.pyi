@@ -1,11 +1,16 @@
+from array import array
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+
+_Ids: TypeAlias = array[int] | NDArray[np.uint32]
 
 class PairMerges:
     def __init__(
         self,
-        left: NDArray[np.uint32],
-        right: NDArray[np.uint32],
-        merged: NDArray[np.uint32],
-        byte_ids: NDArray[np.uint32],
+        left: _Ids,
+        right: _Ids,
+        merged: _Ids,
+        byte_ids: _Ids,
     ) -> None: ...

@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memmove
 
-import numpy as np
+from array import array
 
 cdef uint64_t PRIME = 0x9E3779B97F4A7C15
 cdef uint32_t NO_ID = 0xFFFFFFFF
@@ -302,7 +302,7 @@ cdef class TokenTable:
         Raises:
             KeyError: for a token that is not there.
         """
-        found = np.empty(len(tokens), np.uint32)
+        found = array("I", bytes(4 * len(tokens)))
         cdef uint32_t[::1] out = found
         cdef const uint8_t[::1] token
         cdef int64_t i
@@ -322,7 +322,7 @@ cdef class TokenTable:
         cdef int64_t size = text.shape[0], room = 1, i, num = 0, end = 0
         for i in range(size):
             room += text[i] == 44
-        left, right, merged = (np.empty(room, np.uint32) for _ in range(3))
+        left, right, merged = (array("I", bytes(4 * room)) for _ in range(3))
         cdef uint32_t[::1] lefts = left, rights = right, alls = merged
         cdef int64_t where[2]
         cdef uint8_t* both = <uint8_t*>malloc(size + 1)
