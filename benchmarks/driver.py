@@ -2,7 +2,7 @@
 
 Measured is the driver's own process on a cluster at an address, whose scheduler is a process of its own: CPU seconds from the moment it
 is connected to the end of the run, removal of the journal included. What grows are those of each GB beyond a first run on little input; ``whole`` are
-those of all, divided by the GB; ``idle`` is what of them the process would take while nothing happens. Further bytes of
+those of all, divided by the GB; ``idle`` is what of them the process would take while nothing happens in it and both cores are busy. Further bytes of
 what workers answer and of what they are sent, and peak memory. Equality: Dask and Ray give the same digest, on little input that of threads. It has no peer.
 Ratio keys: ``driver_seconds_per_gb_count|tokens|charset|langid``, which grow, and the same with ``bytes``, ``whole`` and ``idle`` for ``seconds`` (the larger of both engines; each engine's with its
 name in front), ``dask_two_workers`` (one against two, of a cluster started here, 2 GB counted), and ``driver_peak_mb_large``: the
@@ -18,6 +18,8 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,12 @@ from benchmarks.driver_data import inputs_of, tokenizer_of
 GIGABYTES = {"count": 16.0, "tokens": 6.0, "charset": 6.0, "langid": 2.0}
 LITTLE = {"count": 0.1, "tokens": 0.13, "charset": 0.1, "langid": 0.3}  # langid: what is trained on workers
 ENGINES = ("dask", "ray")
+BURN = """
+import numpy as np
+a = np.arange(4_000_000, dtype=float)
+while True:
+    np.sqrt(a + 1.0, out=a)
+"""
 
 RUN = """
 import json, os, pickle, shutil, sys, time
@@ -117,7 +125,8 @@ def measure_engine(engine: str, jobs: list[str], sizes: dict[str, float], folder
         for size in (LITTLE[job], sizes[job]):
             inputs_of(job, folder, size)
     with cluster_of(engine, folder) as (address, environment):
-        idle = run("idle", folder, engine, 2, address, environment)["cpu_per_second"]
+        with busy_cores():
+            idle = run("idle", folder, engine, 2, address, environment)["cpu_per_second"]
         for job in jobs:
             little, much = (inputs_of(job, folder, size) for size in (LITTLE[job], sizes[job]))
             start = run(job, little, engine, 2, address, environment)
@@ -135,6 +144,18 @@ def measure_engine(engine: str, jobs: list[str], sizes: dict[str, float], folder
         little = inputs_of(job, folder, LITTLE[job])
         found[job]["equal"] = run(job, little, "threads", 2)["digest"] == found[job]["start"]["digest"]
     return found
+
+
+@contextmanager
+def busy_cores() -> Iterator[None]:
+    """Keep both cores and their caches busy, as workers do: a process that wakes up now and then takes twice as long for it."""
+    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
 
 
 def num_gigabytes(inputs: Path) -> float:

@@ -4,6 +4,7 @@ Every job is run on generated inputs of two sizes by an executor that measures (
 (``scale_sim``) then plays runs that no single machine can. ``--record`` takes the costs from the committed record
 instead of measuring, ``--again count,charset`` all but those of some cases; ``--check dask,ray`` repeats the runs on these that predictions are compared with
 (``scale_check``). It has no peer: ``equal`` says that these runs gave one digest for each job, whatever the place.
+``sim_64_count`` and so on are how much faster 64 and 1,000 workers are than one, ``sim_ms_…`` the same if a task costs the driver a whole millisecond.
 Ratios of a place (none in the key: threads), job and number of workers are predicted over measured wall seconds on this machine, so 1 is a perfect prediction.
 """
 
@@ -31,11 +32,14 @@ WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)
 PAIRS = "graph_matrix"  # its size is a number of pairs
 PAIR_SIZES = (10**6, 10**8, 10**10)
+# GB, for jobs whose output grows with their input: both so much that caches are as cold as they get, and what is left grows
 MANY = {
-    "tokens": 1.0,
-    "charset_decode": 0.6,
-    "count": 1.0,
-}  # GB, for jobs whose output is as long as their input, or nearly
+    "tokens": (1.0, 6.0),
+    "charset_decode": (0.6, 2.4),
+    "count": (1.0, 8.0),
+    "langid_exact": (0.3, 2.0),
+}
+ONE_MS = 1e-3  # about what a task costs the driver on Dask
 
 
 def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, Any]:
@@ -64,14 +68,14 @@ def measure(rounds: int, folder: Path, only: Sequence[str] = ()) -> dict[str, An
 
 
 def measure_many(name: str, folder: Path, rounds: int) -> list[dict[str, Any]]:
-    """Return what the driver does beside the stages, of the large input and of one ten times as large: what grows by little shows there."""
+    """Return what the driver does in the stages and beside them, of two inputs much larger than the others: what grows by little shows there."""
     job, config = cases(folder / "large", folder / "bpe")[name]
-    many = many_of(Path(config.inputs[0]), MANY[name])
+    sizes = [many_of(Path(config.inputs[0]), size) for size in MANY[name]]
     medians = []
-    for each in (config, replace(config, inputs=(str(many),))):
+    for each in [replace(config, inputs=(str(many),)) for many in sizes]:
         found = [measure_job(job, each, folder / "out" / job).as_dict() for _ in range(min(rounds, 3))]
         median = sorted(found, key=lambda cost: float(cost["rest"]))[len(found) // 2]
-        medians.append({key: median[key] for key in ("input_bytes", "rest", "phases", "removing")})
+        medians.append({key: median[key] for key in ("input_bytes", "rest", "phases", "removing", "stages")})
     return medians
 
 
@@ -191,6 +195,8 @@ def main() -> None:
     }
     ratios = {name: pair["predicted"] / pair["measured"] for name, pair in compared.items()}
     ratios |= gains(models_of(costs), options.remote) | driver_seconds(predictions)
+    slow = gains(models_of(costs), ONE_MS)
+    ratios |= {key.replace("sim_", "sim_ms_", 1): value for key, value in slow.items()}
     ratios["driver_seconds_per_million_words_langid"] = costs["langid_backoff"]["words"]["driver"] * 1e6
     finish("scale", equal=equal, ratios=ratios, details=details, options=options)
 

@@ -79,7 +79,8 @@ def fit(
     What the driver does after the stages grows with the bytes to the ``power``: 1 for an output as long as the input, 0 for models,
     between for a table of distinct words. ``in_bytes`` says that sizes are bytes that the plan hashes and workers read, not pairs.
     ``words`` are what each different word costs the driver, where inputs of both sizes have the same ones, and how many they are.
-    ``many`` is what the driver does beside the stages of the large input and of a third, much larger one, if that was measured: then they tell what grows.
+    ``many`` is what the driver does in and beside the stages of a third and a fourth input, much larger ones, if that was measured: then they tell what
+    grows, and what each further shard of a node costs.
     """
     rest_power = (
         power if in_bytes else 0.5
@@ -108,6 +109,7 @@ def fit(
                 "shard_bytes": large["input_bytes"] / shards,
                 "task": after["task"] / shards,
                 "driver": max(0.0, after["driver"]) / shards,
+                "driver_shard": _driver_of_shard(after, large, many),
                 "part_bytes": after["part_bytes"] / shards,
             }
         )
@@ -123,6 +125,20 @@ def fit(
         "output": large["output_bytes"] / large["input_bytes"] ** power,
         "stages": stages,
     }
+
+
+def _driver_of_shard(stage: dict[str, Any], large: dict[str, Any], many: Sequence[dict[str, Any]]) -> float:
+    """Return what each further shard of a node costs the driver, from two inputs with nodes of several shards."""
+    found = []
+    for cost in many:
+        same = [each for each in cost.get("stages", ()) if each["name"] == stage["name"] and each["shards"]]
+        if same:
+            shards = stage["shards"] * cost["input_bytes"] / large["input_bytes"]
+            found.append((shards / same[0]["shards"], same[0]["driver"] / same[0]["shards"]))
+    if len(found) < 2 or found[1][0] - found[0][0] < 1.0:
+        return 0.0
+    (few, less), (several, more) = found
+    return max(0.0, float((more - less) / (several - few)))
 
 
 def _growth(small: dict[str, Any], large: dict[str, Any], name: str) -> float:
@@ -240,6 +256,7 @@ def _tasks(stage: dict[str, Any], num_bytes: int, model: dict[str, Any]) -> list
     light = (
         light_nodes(nodes) if stage["kind"] == "kept" and stage["name"].rstrip(" 0123456789") in LIGHT else 1
     )
+    driver += stage.get("driver_shard", 0.0) * (fan_in - 1)
     each = _Tasks(-(-nodes // light), stage["task"] * fan_in, driver, part_bytes, reads)
     return [each._replace(task=light * each.task, driver=light * driver, part_bytes=light * part_bytes)]
 

@@ -263,9 +263,11 @@ def _num_bytes(inputs: Any) -> int:
 
 
 def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
-    """Return what a step of ``lm train`` costs: one worker, in this process, that does all of it."""
+    """Return what a step of ``lm train`` costs: one worker, in this process, that does all of it.
+
+    Gradients are timed shard by shard, without the merges that a worker does between them: these are ``add``.
+    """
     import numpy as np
-    import torch
 
     from samebits.core.seeds import rng_for
     from samebits.kernels.lockstep import steps as kernel
@@ -278,11 +280,11 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
     from samebits.lockstep.problem.layout import make_layout
     from samebits.lockstep.worker.step import Stepper
 
-    torch.set_num_threads(1)
     source, recipe = prepare(LmConfig(inputs=(str(text),), preset=preset, dtype="float32"))  # type: ignore[arg-type]
     objective = LmObjective(recipe, source)
     layout = make_layout(objective.spec())
-    sizes = Sizes(layout.size, recipe.fit.shards, 1, 0)
+    shards = recipe.fit.shards
+    sizes = Sizes(layout.size, shards, 1, 0)
     state = map_memory(create_memory(sizes), sizes)
     for name, value in objective.init(rng_for(1, "scale")).items():
         layout.views(state.params)[name][...] = np.asarray(value, np.float32)
@@ -298,14 +300,14 @@ def measure_step(text: Path, *, preset: str, num_steps: int) -> dict[str, Any]:
         taken[name].append(time.process_time() - started)
 
     for step in range(num_steps + 1):
-        timed("compute", lambda step=step: stepper.compute(step))
+        timed("compute", lambda step=step: [stepper.compute_shard(step, g) for g in range(shards)])
         timed("add", lambda: kernel.add_rows(state.rows, 2, 3, 0, layout.size))
         timed("reduce", stepper.reduce)
         norm = stepper.outcome().grad_norm
         timed("update", lambda step=step, norm=norm: stepper.update(step, norm, 0.1))
     cost: dict[str, Any] = {name: float(np.median(times[1:])) for name, times in taken.items()}
-    shards, batch = recipe.fit.shards, recipe.rows * recipe.fit.shards
-    cost["row"] = (cost.pop("compute") - (shards - 1) * cost["add"]) / batch
+    batch = recipe.rows * shards
+    cost["row"] = cost.pop("compute") / batch
     return {
         **cost,
         "batch": batch,

@@ -66,7 +66,7 @@ class MemoryStore:
             return False, None
         return True, self.parts[stage, index][0]
 
-    def save(self, stage: str, index: int, part: Any, digest: str) -> None:
+    def save(self, stage: str, index: int, part: Any, digest: str, encoded: bytes | None = None) -> None:
         self.parts[stage, index] = (part, digest)
         self.saved.append(index)
 

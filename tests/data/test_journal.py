@@ -47,6 +47,17 @@ def fill(folder: Path) -> None:
     journal.close()
 
 
+def test_a_part_that_comes_encoded_is_kept_as_it_is(tmp_path: Path) -> None:
+    for name in ("parts", "encoded"):
+        journal = open_journal(tmp_path / name)
+        for index, part in enumerate(PARTS):
+            known = encode(part) if name == "encoded" else None
+            journal.save("s", index, part, digest_of_part(part), known)
+        journal.close()
+    kept = [(tmp_path / name / "parts.bin").read_bytes() for name in ("parts", "encoded")]
+    assert kept[0] == kept[1]
+
+
 def found(folder: Path) -> list[bool]:
     """Which of the five parts a new run finds; each that is found must be the one that was saved."""
     journal = open_journal(folder)

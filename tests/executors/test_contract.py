@@ -132,6 +132,29 @@ def test_memory_that_always_runs_out_is_a_lost_worker(executor: Executor, tmp_pa
     assert "-w 1" in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_a_worker_that_dies_among_shards_that_travel_together_loses_the_one_in_its_hand(
+    name: str, tmp_path: Path
+) -> None:
+    needs_extra(name)
+    said: list[str] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, Warned):
+            said.append(event.message)
+
+    made = make_executor(name, ExecutorOptions(workers=2))
+    try:
+        task = tasks.DiesOnce(60, str(tmp_path / "mark"))
+        found = Engine(made, observer=note).map_ordered("s", task, cut([100], 1), unit="items", kept=True)
+        assert [part for _, part in found] == list(range(100))
+    finally:
+        made.close()
+    blamed = [message for message in said if "in hand" in message]
+    assert len(blamed) == 1
+    assert "shard 60" in blamed[0]
+
+
 def test_an_executor_is_usable_after_all_that(executor: Executor) -> None:
     assert parts(executor, tasks.AddState(), 1) == [{"index": i, "start": i, "state": 1} for i in range(12)]
 

@@ -1,6 +1,9 @@
-"""Which shards travel together: short ones of one stage, never more than the time or the number allows."""
+"""Which shards travel together: as many as leave work for every worker, never more than the time or the number allows."""
 
 from __future__ import annotations
+
+import threading
+from itertools import islice
 
 import pytest
 
@@ -11,31 +14,36 @@ from samebits.executors.cluster.in_flight import Flight
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(together, "PATIENCE_SECONDS", 0.0)  # what is there is there; nothing is waited for
+    monkeypatch.setattr(together, "MOMENT_SECONDS", 0.0)  # what is there is there; nothing is waited for
 
 
 def flights(number: int, task: object = "a", size: int = 1) -> list[Flight]:
     return [Flight(Shard(i, 0, i * size, (i + 1) * size), task, None) for i in range(number)]
 
 
+def departures_of(workers: int = 1000, flying: list[int] | None = None) -> together.Departures:
+    """Departures of workers that have all the room there is, or so much that some are in the air."""
+    return together.Departures(lambda: workers, lambda: (flying or [0])[0])
+
+
 def groups(departures: together.Departures, waiting: list[Flight]) -> list[list[int]]:
-    """Return the shards of each group that the waiting ones leave in."""
+    """Return the shards of each group that the waiting ones leave in, at once."""
     for flight in waiting:
         departures.add(flight)
-    departures.close()
-    return [[flight.shard.index for flight in group] for group in departures.groups()]
+    (batch,) = islice(departures.batches(), 1)
+    return [[flight.shard.index for flight in group] for group in batch]
 
 
-def at_pace(seconds: float, task: object = "a") -> together.Departures:
+def at_pace(seconds: float, task: object = "a", workers: int = 1000) -> together.Departures:
     """Departures that have seen one shard of one unit."""
-    departures = together.Departures()
+    departures = departures_of(workers)
     assert groups(departures, flights(1, task)) == [[0]]
     departures.learn(flights(1, task)[0], seconds)
     return departures
 
 
 def test_nothing_travels_together_before_the_pace_is_known() -> None:
-    assert groups(together.Departures(), flights(3)) == [[0], [1], [2]]
+    assert groups(departures_of(), flights(3)) == [[0], [1], [2]]
 
 
 def test_short_shards_travel_together_up_to_four() -> None:
@@ -46,6 +54,47 @@ def test_a_group_takes_no_longer_than_it_may_by_the_size_of_its_shards() -> None
     assert groups(at_pace(0.009), flights(5)) == [[0, 1], [2, 3], [4]]
     assert groups(at_pace(0.009), flights(3, size=2)) == [[0], [1], [2]]
     assert groups(at_pace(1.0), flights(3)) == [[0], [1], [2]]
+
+
+def test_of_a_long_stage_one_shard_leaves_for_each_worker_until_the_pace_is_known() -> None:
+    departures = departures_of(workers=2)
+    assert groups(departures, flights(5)) == [[0], [1]]
+    assert groups(departures_of(workers=2), flights(4)) == [[0], [1], [2], [3]]
+
+
+def test_long_shards_travel_together_while_that_leaves_as_much_for_every_worker() -> None:
+    departures = at_pace(0.1, workers=2)
+    assert [len(group) for group in groups(departures, flights(30))] == [15, 7, 4, 2]
+    assert [len(group) for group in groups(departures, [])] == [1, 1]
+
+
+def test_a_group_has_no_more_than_sixteen_shards_and_four_seconds() -> None:
+    assert [len(group) for group in groups(at_pace(0.1, workers=1), flights(100))] == [16, 16]
+    assert [len(group) for group in groups(at_pace(1.5, workers=1), flights(100))] == [2, 2]
+    assert [len(group) for group in groups(at_pace(5.0, workers=1), flights(100))] == [1, 1]
+
+
+def test_what_finds_no_room_in_the_air_waits_until_something_lands() -> None:
+    flying = [3]
+    departures = departures_of(workers=2, flying=flying)
+    assert groups(departures, flights(3)) == [[0]]
+    flying[0] = 4
+    left: list[list[int]] = []
+    sender = threading.Thread(target=lambda: left.extend(groups(departures, [])))
+    sender.start()
+    sender.join(0.05)
+    assert sender.is_alive()
+    flying[0] = 2
+    departures.landed()
+    sender.join(5)
+    assert left == [[1], [2]]
+
+
+def test_closing_ends_it_with_shards_waiting() -> None:
+    departures = departures_of(workers=2, flying=[4])
+    departures.add(flights(1)[0])
+    departures.close()
+    assert list(departures.batches()) == []
 
 
 def test_the_slowest_of_the_last_shards_counts() -> None:
@@ -72,10 +121,24 @@ def test_after_a_worker_died_each_shard_of_the_stage_travels_alone() -> None:
     assert groups(departures, flights(2, task="b")) == [[0, 1]]
 
 
-def test_groups_that_wait_are_submitted_at_once() -> None:
-    departures = at_pace(0.009)
-    for flight in flights(5):
-        departures.add(flight)
-    departures.close()
-    found = [[[flight.shard.index for flight in group] for group in batch] for batch in departures.batches()]
-    assert found == [[[0, 1], [2, 3], [4]]]
+def test_no_empty_message_leaves_if_the_room_is_gone_after_the_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What arrives meanwhile makes a short stage a long one, of which fewer may leave: an empty submission would fail and count as refused."""
+    flying = [2]
+    departures = departures_of(workers=2, flying=flying)
+    late = flights(5, "a")
+
+    def more_arrive(_: float) -> None:
+        while late:
+            departures.add(late.pop())
+        threading.Timer(0.05, land).start()
+
+    def land() -> None:
+        flying[0] = 1
+        departures.landed()
+
+    monkeypatch.setattr("samebits.executors.cluster.grouping.time.sleep", more_arrive)
+    departures.add(flights(1)[0])
+    (batch,) = islice(departures.batches(), 1)
+    assert [len(group) for group in batch] == [1]

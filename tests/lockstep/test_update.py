@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -33,9 +34,9 @@ SGD = {"lr": LR, "momentum": 0.9, "decay": DECAY}
 
 
 @pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> Any:
+def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """torch, if there is one; its optimizers set this variable when they are first made."""
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "unused")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     return pytest.importorskip("torch")
 
 

@@ -84,6 +84,7 @@ class Engine:
         state: Any = None,
         unit: str,
         usable: Callable[[Any], bool] = lambda part: True,
+        kept: bool = False,
     ) -> Iterator[tuple[Shard, Part]]:
         """Yield (shard, part) in shard order, whatever the order of arrival.
 
@@ -94,6 +95,7 @@ class Engine:
             state: Published to all workers.
             unit: What shards count, for people.
             usable: Whether a part from the store is still good; if not, its shard is computed again.
+            kept: Parts are small, because workers keep what they make: more of them may wait, if the executor likes that.
 
         Raises:
             ShardFailed: if a task raised.
@@ -103,7 +105,7 @@ class Engine:
         started = clock.seconds()
         self.observer(StageStarted(stage, len(shards), _num_units(shards), unit))
         handle = self.executor.publish(state)
-        yield from _Stage(self, stage, task, shards, handle, usable).run()
+        yield from _Stage(self, stage, task, shards, handle, usable, kept).run()
         self.observer(StageDone(stage, clock.seconds() - started))
 
     def map_reduce(
@@ -178,6 +180,7 @@ class _Stage:
         shards: Sequence[Shard],
         handle: Handle,
         usable: Callable[[Any], bool],
+        kept: bool,
     ) -> None:
         self.engine = engine
         self.stage = stage
@@ -187,7 +190,8 @@ class _Stage:
         self.usable = usable
         self.workers = engine.executor.workers
         cap = engine.stage_caps.get(stage.rstrip(" 0123456789"), self.workers)  # levels of a fold share one
-        self.window = engine.window or WINDOW_PER_WORKER * self.workers
+        per_worker: int = getattr(engine.executor, "kept_per_worker", 0) if kept else 0
+        self.window = engine.window or (per_worker or WINDOW_PER_WORKER) * self.workers
         self.most_flying = cap if cap < self.workers else self.window
         self.submitted = 0
         self.handed_on = 0
@@ -291,10 +295,10 @@ class _Stage:
         shard = self.shard_at[position]
         before = self.engine.store.known_digest(self.stage, shard.index)
         self.compare(shard, before or outcome.digest, outcome.digest)
-        if outcome.encoded:
-            part = named(decode(outcome.part), self.part_type)
-            outcome = replace(outcome, part=part, encoded=False)
-        self.engine.store.save(self.stage, shard.index, outcome.part, outcome.digest)
+        encoded: bytes | None = outcome.part if outcome.encoded else None
+        if encoded is not None:
+            outcome = replace(outcome, part=named(decode(encoded), self.part_type), encoded=False)
+        self.engine.store.save(self.stage, shard.index, outcome.part, outcome.digest, encoded)
         self.ready[position] = outcome
         self.tell(shard, outcome, resumed=False)
 

@@ -24,6 +24,9 @@ EARLIER = "events.earlier.jsonl"
 # look it rests so many times as long.
 SAMPLE_SECONDS = 0.25
 RESTS = 1000
+SHARE_OF_RUN = (
+    20  # of a long run fewer are as good a picture: a rest is a twentieth of what it has taken so far
+)
 FLUSHES_PER_SAMPLE = 20  # 80 a second at most, of 5 microseconds each
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -47,7 +50,7 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._next_sample = clock.seconds()
+        self._started = self._next_sample = clock.seconds()
         self._flushes_left = FLUSHES_PER_SAMPLE
         with writing(path):
             _keep_earlier(path)
@@ -60,7 +63,8 @@ class EventLog:
             if (now := clock.seconds()) >= self._next_sample:
                 self._file.write(_memory_line())
                 ended = clock.seconds()
-                self._next_sample = ended + max(SAMPLE_SECONDS, RESTS * (ended - now))
+                so_far = (ended - self._started) / SHARE_OF_RUN
+                self._next_sample = ended + max(SAMPLE_SECONDS, so_far, RESTS * (ended - now))
                 self._flushes_left = FLUSHES_PER_SAMPLE
             if self._flushes_left:
                 self._flushes_left -= 1

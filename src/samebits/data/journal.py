@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # How ``folding`` gathers shards and nodes into tasks; raised when that changes, because parts are kept by the number of their task.
-FOLD_SHAPE = 2
+FOLD_SHAPE = 3
 SYNC_SECONDS = 1.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -204,9 +204,9 @@ class Journal:
         except ValueError:
             return False, None
 
-    def save(self, stage: str, index: int, part: Any, digest: str) -> None:
+    def save(self, stage: str, index: int, part: Any, digest: str, encoded: bytes | None = None) -> None:
         """Append a finished part, then the line that makes it count."""
-        pieces = list(encode_pieces(part))
+        pieces = list(encode_pieces(part)) if encoded is None else [encoded]
         size = sum(len(piece) for piece in pieces)
         entry = _Entry(self._end, size, digest)
         with writing(self.folder):

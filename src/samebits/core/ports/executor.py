@@ -102,7 +102,8 @@ class Executor(Protocol):
     A promise resolves to Done or Failed. If its worker was lost it raises WorkerLost: with ``shard`` set when that
     worker had this shard in hand, without when the shard was only a bystander of a broken pool.
 
-    One whose caller may compute too is a ``HelpedExecutor``. One whose tasks run in this process says ``runs_here = True``.
+    One whose caller may compute too is a ``HelpedExecutor``. One whose tasks run in this process says ``runs_here = True``. One that sends
+    several shards at once says by ``kept_per_worker`` how many it wants to have for each worker where parts are small.
     """
 
     name: str

@@ -18,8 +18,8 @@ class PartStore(Protocol):
         """Return (True, part) if the part is there and whole, else (False, None)."""
         ...
 
-    def save(self, stage: str, index: int, part: Any, digest: str) -> None:
-        """Keep a finished part."""
+    def save(self, stage: str, index: int, part: Any, digest: str, encoded: bytes | None = None) -> None:
+        """Keep a finished part; ``encoded`` is its encoding, if that is known already."""
         ...
 
 
@@ -34,5 +34,5 @@ class NoStore:
         """Find nothing."""
         return False, None
 
-    def save(self, stage: str, index: int, part: Any, digest: str) -> None:
+    def save(self, stage: str, index: int, part: Any, digest: str, encoded: bytes | None = None) -> None:
         """Keep nothing."""

@@ -31,8 +31,8 @@ MOST_LIGHT_TASKS = 2048
 # What a worker holds as rows; twice as much of a huge input, because every node costs the driver its share in every stage.
 MOST_ROW_UNITS = 64 << 20
 HUGE_UNITS = 100 << 30
-# Partitions by key: one for each 32 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
-PARTITION_BYTES = 32 << 20
+# Partitions by key: one for each 64 MiB up to 64, so that two workers share the work of a small fold; above, one for each GiB.
+PARTITION_BYTES = 64 << 20
 SMALL_PARTITIONS = 64
 LARGE_PARTITION_BYTES = 1 << 30
 MOST_PARTITIONS = 512
@@ -61,7 +61,7 @@ def num_partitions(num_bytes: int) -> int:
     """Return how many partitions by key an input of so many bytes is worth: a piece has its price however small it is.
 
     >>> [num_partitions(number) for number in (0, 1 << 20, 100 << 20, 20 << 30, 100 << 30, 1 << 40)]
-    [1, 1, 4, 64, 100, 512]
+    [1, 1, 2, 64, 100, 512]
     """
     small = min(-(-num_bytes // PARTITION_BYTES), SMALL_PARTITIONS)
     return max(1, small, min(num_bytes // LARGE_PARTITION_BYTES, MOST_PARTITIONS))

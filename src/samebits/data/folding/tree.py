@@ -257,7 +257,9 @@ class Folding:
         if self._here:
             fresh: Iterator[tuple[Shard, Any]] = ((shard, task(shard, state)) for shard in missing)
         else:
-            fresh = self._engine.map_ordered(stage, task, missing, state=state, unit=unit, usable=self.usable)
+            fresh = self._engine.map_ordered(
+                stage, task, missing, state=state, unit=unit, usable=self.usable, kept=True
+            )
         for shard in shards:
             if wanted is None or shard.index in wanted:
                 _, part = next(fresh)

@@ -6,7 +6,7 @@ workers once and fetched by newcomers from their peers; if every copy was lost, 
 
 When a worker dies, Dask fails everything that was queued on it. Workers write down what they have in hand (``hands``), so
 that only those shards count as lost with it; the others only waited. Where no folder is shared, those submitted first, as
-many as the worker has threads, are taken to have been in its hands. Short shards share a task of Dask (``together``).
+many as the worker has threads, are taken to have been in its hands. Several shards share a task of Dask (``grouping``).
 
 A watch thread asks the scheduler every few seconds (``look_seconds``) for the workers' last signs of life. A worker without any for
 ``stall_timeout`` is taken out (killed, if it is ours); a scheduler that does not answer, or has no worker left, for as
@@ -23,7 +23,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
 from itertools import chain, count
 from typing import Any
@@ -32,8 +31,8 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.dask_values import DaskValue, ask, scatter, tell_when_done
-from samebits.executors.cluster.grouping import Departures
+from samebits.executors.cluster.dask_values import DaskValue, ask, forget_worker, scatter, tell_when_done
+from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
 from samebits.executors.cluster.workers import (
@@ -61,15 +60,12 @@ __all__ = ["DaskExecutor"]
 
 CONNECT_SECONDS = 20.0
 START_SECONDS = 60.0  # workers of ours may take so long to start again, on a machine that is very busy
-SUBMIT_SECONDS = (
-    0.001  # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
-)
-COLLECT_SECONDS = (
-    1.0  # how long an answer waits for company: a request costs the driver as much whatever it is for
-)
-SETTLE_SECONDS = (
-    0.05  # the failures of one dead worker come in one message; this is long enough to take them together
-)
+# messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
+SUBMIT_SECONDS = 0.001
+# how long an answer waits for company: a request costs the driver as much whatever it is for
+COLLECT_SECONDS = 1.0
+# the failures of one dead worker come in one message; this is long enough to take them together
+SETTLE_SECONDS = 0.05
 FREE_LOSSES = 10  # how often in a row, without a result, the state may be lost before shards are blamed
 LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application")
 VARIABLES = ("__DASK_PARENT_PID", "PYTHONHASHSEED")  # what Dask leaves in the environment of this process
@@ -89,6 +85,7 @@ class DaskExecutor:
     """Shards as tasks of Dask."""
 
     name = "dask"
+    kept_per_worker = KEPT_PER_WORKER
 
     def __init__(self, options: ExecutorOptions) -> None:
         self._options = options
@@ -106,8 +103,11 @@ class DaskExecutor:
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
-        self._flights = Flights("Dask", options.address, self._order, self._published)
-        self._departures = Departures()
+        self._num_started = self._num_ended = 0  # messages; of those that ended, answers may not be here yet
+        self._departures = Departures(lambda: self.workers, self._num_flying)
+        self._flights = Flights(
+            "Dask", options.address, self._order, self._published, self._departures.landed
+        )
         try:
             self._connect()
             self.workers = options.workers or self._num_threads()
@@ -187,6 +187,8 @@ class DaskExecutor:
     def _send(self) -> None:
         for batch in self._departures.batches():
             try:
+                if self._flights.lost is not None:
+                    raise self._flights.lost
                 self._start(batch)
                 self._refusing_since = None
             except Exception as error:
@@ -219,7 +221,18 @@ class DaskExecutor:
         for key, group, future in zip(keys, batch, futures, strict=True):
             self._futures[key] = future
             self._flights.put(key, group)
-        self._client.loop.add_callback(tell_when_done, futures, self._finished.put)
+        self._num_started += len(futures)
+        self._client.loop.add_callback(tell_when_done, futures, self._ended)
+
+    def _ended(self, future: Any) -> None:
+        """Runs in the client's event loop: the worker can have the next message, though this one's answer may wait for company."""
+        self._num_ended += 1
+        self._finished.put(future)
+        self._departures.landed()
+
+    def _num_flying(self) -> int:
+        """Return how many messages workers have; none, if they are all that is left of a lost cluster."""
+        return self._num_started - self._num_ended if self._flights.lost is None else 0
 
     def _collect(self) -> None:
         """Bring answers home, several in one request: a request costs this process as much as sending a shard."""
@@ -281,17 +294,16 @@ class DaskExecutor:
 
     def _end(self, future: Any, answers: list[bytes] | None) -> None:
         """Land a group; answers that are not here are fetched, and Dask may be computing them a second time."""
-        group, error = self._flights.pop(future.key), None
+        group = self._flights.pop(future.key)
+        found: list[bytes] | BaseException = LookupError("no answer") if answers is None else answers
         try:
             if group and answers is None:
-                answers = future.result(timeout=START_SECONDS)
-        except BaseException as caught:
-            error = caught
-        for number, flight in enumerate(group):
-            done = self._flights.land(flight, partial(_answer, answers, number, error), self._why_gone)
-            if done is not None:
-                self._bare_losses = 0
-                self._departures.learn(flight, done.seconds)
+                found = future.result(timeout=START_SECONDS)
+        except BaseException as error:
+            found = error
+        for flight, done in self._flights.land(group, found, self._why_gone):
+            self._bare_losses = 0
+            self._departures.learn(flight, done.seconds)
 
     def _why_gone(self, flight: Flight, error: BaseException) -> SamebitsError:
         """Explain a shard that Dask has cancelled or forgotten: the scheduler went, or all copies of its state."""
@@ -347,7 +359,7 @@ class DaskExecutor:
                 return
         with suppress(Exception):
             run = (self._client, self._client.run_on_scheduler)
-            ask(*run, _forget_worker, address=worker, seconds=CONNECT_SECONDS)
+            ask(*run, forget_worker, address=worker, seconds=CONNECT_SECONDS)
 
     def recover(self, workers: int) -> None:
         """Go on with fewer workers; Dask replaces lost ones itself."""
@@ -385,14 +397,3 @@ class DaskExecutor:
 def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
     worker = distributed.get_worker().address
     return [work((task_key, lambda: task), (state_key, lambda: state), shard, worker) for shard in shards]
-
-
-def _answer(answers: list[bytes] | None, number: int, error: BaseException | None) -> bytes:
-    if answers is None:
-        raise error or LookupError("no answer")
-    return answers[number]
-
-
-async def _forget_worker(address: str, dask_scheduler: Any = None) -> None:
-    """Runs on the scheduler."""
-    await dask_scheduler.remove_worker(address=address, stimulus_id="samebits-stalled", close=False)

@@ -1,48 +1,68 @@
-"""Together: short shards share one message.
+"""Together: shards share one message to a cluster.
 
-A task of Dask costs about 8 ms of CPU in scheduler, worker and driver (measured; 3.5 ms
-a shard in groups of four), so shards that take less than that are sent several at a time. How many is a matter of speed alone: each shard has its own answer, and a lost worker costs the shard it had in hand. Nothing
-is grouped before the pace is known, nor after a worker died: then each shard travels alone, so that it is plain which one
-killed it. The pace is the slowest of the last shards, by size, because a group of long shards would keep one worker busy
-while the others wait.
+A message costs the driver 1 to 3 ms of CPU and Dask's scheduler and worker as much again, so a stage is sent in few of them. At most
+``MESSAGES_PER_WORKER`` are in the air for each worker; what the engine submits beyond that waits here, and when one lands, the next takes along an
+equal share of what waits: one worker's. So groups are large while there is much to do and end as single shards, and no worker waits for
+another's group. How many travel together is a matter of speed alone: each shard has its own answer, and a lost worker costs the shard it had in
+hand; the others of its group are sent again. Nothing is grouped before the pace is known, nor after a worker died: then each shard travels
+alone, so that it is plain which one killed it. The pace is the slowest of the last shards, by size, because a group of long
+shards would keep one worker busy while the others wait.
 """
 
 from __future__ import annotations
 
-import queue
+import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 
 from samebits.core.plan import Shard
 from samebits.executors.cluster.in_flight import Flight
 
-__all__ = ["Departures"]
+__all__ = ["KEPT_PER_WORKER", "Departures"]
 
-TOGETHER_SECONDS = 0.02  # what a group may take: a few times its cost
-MOST_TOGETHER = 4  # the engine is four shards a worker ahead, so larger groups would leave workers without
-PATIENCE_SECONDS = 0.001  # how long a short shard waits for company
-MOMENT_SECONDS = 0.002  # how long a group waits for others
+MESSAGES_PER_WORKER = 2  # one in hand and one to go on with
+SHORT_SECONDS = 0.02  # a few times what a message costs: short shards travel together however few wait
+FEW_TOGETHER = 4  # short ones: the engine is four shards a worker ahead, so more would leave workers without
+LONGEST_SECONDS = 4.0  # what a driver that is killed may lose of each message
+MOST_TOGETHER = 16
+KEPT_PER_WORKER = 48  # shards submitted for each worker where parts are small: enough for two large messages and one waiting
+MOMENT_SECONDS = (
+    0.002  # how long the first shard waits for others: parts that came together are taken one after the other
+)
 REMEMBERED = 16
 
 
 class Departures:
     """Shards waiting to be sent, given out in groups."""
 
-    def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[Flight | None] = queue.SimpleQueue()
-        self._paces: tuple[
-            float, ...
-        ] = ()  # seconds for each unit of a shard; replaced, because two threads use it
+    def __init__(self, workers: Callable[[], int], num_flying: Callable[[], int]) -> None:
+        self._workers = workers
+        self._num_flying = num_flying
+        self._waiting: deque[Flight] = deque()
+        self._change = threading.Condition()
+        self._closed = False
+        # seconds for each unit of a shard; replaced, because two threads use it
+        self._paces: tuple[float, ...] = ()
         self._task: object = None
         self._alone = False
 
     def add(self, flight: Flight) -> None:
         """Let a shard wait."""
-        self._waiting.put(flight)
+        with self._change:
+            self._waiting.append(flight)
+            self._change.notify()
+
+    def landed(self) -> None:
+        """Note that there may be room in the air."""
+        with self._change:
+            self._change.notify()
 
     def close(self) -> None:
-        """End ``groups``."""
-        self._waiting.put(None)
+        """End ``batches``."""
+        with self._change:
+            self._closed = True
+            self._change.notify()
 
     def learn(self, flight: Flight, seconds: float) -> None:
         """Note how long a shard took."""
@@ -53,51 +73,44 @@ class Departures:
         """Send the shards of this stage one by one from now on."""
         self._alone = True
 
-    def groups(self) -> Iterator[tuple[Flight, ...]]:
-        """Yield what is to be sent together, as it comes."""
-        flight = self._waiting.get()
-        while flight is not None:
-            if flight.task is not self._task:
-                self._task, self._alone, self._paces = flight.task, False, ()
-            group, flight = self._company(flight)
-            yield group
-            flight = flight or self._waiting.get()
-
     def batches(self) -> Iterator[list[tuple[Flight, ...]]]:
-        """Yield groups that are submitted at once: each submission costs this process about a millisecond, however many tasks it is for."""
-        batch = []
-        for group in self.groups():
-            batch.append(group)
-            if self._waiting.empty():
-                time.sleep(MOMENT_SECONDS)  # parts that came together are taken one after the other
-            if self._waiting.empty():
+        """Yield groups that are submitted at once: each submission to Dask costs about a millisecond, however many tasks it is for."""
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._closed or (self._waiting and self._room() > 0))
+                if self._closed:
+                    return
+            time.sleep(MOMENT_SECONDS)
+            with self._change:
+                room = self._room()
+                batch = [self._group() for _ in range(room) if self._waiting]
+            if batch:  # else what came in that moment has left less room
                 yield batch
-                batch = []
-        if batch:
-            yield batch
 
-    def _company(self, first: Flight) -> tuple[tuple[Flight, ...], Flight | None]:
-        """Return a group and the flight that came too late for it, if one did."""
-        group, room = [first], self._room() - _size(first.shard)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while len(group) < MOST_TOGETHER and room > 0:
-            try:
-                flight = self._waiting.get(timeout=max(0.0, until - time.monotonic()))
-            except queue.Empty:
-                break
-            if flight is None:
-                self.close()  # the end is still to come
-                break
-            room -= _size(flight.shard)
-            if room < 0 or (flight.task, flight.state) != (first.task, first.state):
-                return tuple(group), flight
-            group.append(flight)
-        return tuple(group), None
+    def _room(self) -> int:
+        """Return how many messages may leave now: of a long stage one for each worker until the pace is known."""
+        most = MESSAGES_PER_WORKER * self._workers()
+        begins = len(self._waiting) > most and (self._waiting[0].task is not self._task or not self._paces)
+        return (self._workers() if begins else most) - self._num_flying()
 
-    def _room(self) -> float:
-        """Return how many units may travel together."""
-        paces = self._paces
-        return TOGETHER_SECONDS / max(*paces, 1e-9) if paces and not self._alone else 0.0
+    def _group(self) -> tuple[Flight, ...]:
+        first = self._waiting.popleft()
+        if first.task is not self._task:
+            self._task, self._alone, self._paces = first.task, False, ()
+        group = [first]
+        if not self._paces or self._alone:
+            return (first,)
+        fair = (len(self._waiting) + 1) // self._workers()
+        pace, size = max(self._paces), _size(first.shard)
+        while self._waiting:
+            flight = self._waiting[0]
+            size += _size(flight.shard)
+            is_short = len(group) < FEW_TOGETHER and pace * size <= SHORT_SECONDS
+            is_fair = len(group) < min(fair, MOST_TOGETHER) and pace * size <= LONGEST_SECONDS
+            if not (is_short or is_fair) or (flight.task, flight.state) != (first.task, first.state):
+                break
+            group.append(self._waiting.popleft())
+        return tuple(group)
 
 
 def _size(shard: Shard) -> int:

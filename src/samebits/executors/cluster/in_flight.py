@@ -7,7 +7,7 @@ in here are what the engine waits for: an exception that got away would make it 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,10 +34,18 @@ class Flights:
     """All flights of one executor.
 
     Attributes:
-        lost: Set when the cluster is; whatever is submitted afterwards ends with it at once.
+        lost: Set when the cluster is; whatever is submitted afterwards, or waits to be sent, ends with it.
     """
 
-    def __init__(self, engine: str, address: str, order: WorkerOrders, put: Callable[[bytes], Any]) -> None:
+    def __init__(
+        self,
+        engine: str,
+        address: str,
+        order: WorkerOrders,
+        put: Callable[[bytes], Any],
+        landed: Callable[[], None],
+    ) -> None:
+        self._landed = landed
         self._engine = engine
         self._where = address or "this machine"
         self._order = order
@@ -84,7 +92,13 @@ class Flights:
     def pop(self, key: Any) -> tuple[Flight, ...]:
         """Return what was in the air under a key; nothing if it has ended already."""
         with self._lock:
-            return self._flying.pop(key, ())
+            flights = self._flying.pop(key, ())
+        self._landed()
+        return flights
+
+    def __len__(self) -> int:
+        """Return how many keys are in the air."""
+        return len(self._flying)
 
     def snapshot(self) -> list[tuple[Any, tuple[Flight, ...]]]:
         """Return what is in the air now, by key."""
@@ -100,21 +114,26 @@ class Flights:
 
     def land(
         self,
-        flight: Flight,
-        fetch: Callable[[], bytes],
+        group: tuple[Flight, ...],
+        answers: Sequence[bytes] | BaseException,
         explain: Callable[[Flight, BaseException], BaseException],
-    ) -> Done | None:
-        """End a flight with its answer, or with the reason why there is none; return what was done."""
-        try:
-            outcome = open_answer(fetch(), flight.shard)
-        except SamebitsError as error:
-            flight.result.set_exception(error)
-        except BaseException as error:
-            flight.result.set_exception(self.lost or explain(flight, error))
-        else:
-            flight.result.set_result(outcome)
-            return outcome if isinstance(outcome, Done) else None
-        return None
+    ) -> list[tuple[Flight, Done]]:
+        """End flights with their answers, or with the reason why there are none; return what was done."""
+        landed = []
+        for number, flight in enumerate(group):
+            try:
+                if isinstance(answers, BaseException):
+                    raise answers
+                outcome = open_answer(answers[number], flight.shard)
+            except SamebitsError as error:
+                flight.result.set_exception(error)
+            except BaseException as error:
+                flight.result.set_exception(self.lost or explain(flight, error))
+            else:
+                flight.result.set_result(outcome)
+                if isinstance(outcome, Done):
+                    landed.append((flight, outcome))
+        return landed
 
     def cluster_lost(self, what: str) -> ClusterLost:
         """Return the error of a lost cluster."""
@@ -131,3 +150,4 @@ class Flights:
             self._flying.clear()
         for flight in flying:
             flight.result.set_exception(self.lost)
+        self._landed()

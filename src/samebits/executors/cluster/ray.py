@@ -1,14 +1,14 @@
 """Tasks on a Ray cluster: one at an address (or ``auto``), or one started here.
 
-Each shard is one Ray task with Ray's retries off: when its worker or node dies, the task fails and the engine decides.
-Tasks that only waited run elsewhere, so a failed task always had its shard in hand. Task and state are put into Ray's
-object store once; a worker fetches and unpickles them once.
+Several shards are one Ray task (``grouping``) with Ray's retries off: when its worker or node dies, the task fails and the engine decides.
+Tasks that only waited run elsewhere, so a failed task always had one of its shards in hand: the one its worker has written
+down (``hands``), or, where no folder is shared, the first. Task and state are put into Ray's object store once; a worker fetches and unpickles them once.
 
 Ray notices dead workers and nodes, but neither a stopped worker nor, for a minute, a dead head. So a thread in each
 worker sends a pulse to a small actor, and a watch thread here reads the pulses every few seconds and knocks at the head's door
 once a second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
-Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so its shard, which it has written
-down (``hands``), is given up at the same moment, and what no living worker has in hand is submitted again.
+Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so the shard it has in hand is given up
+at the same moment, and what no living worker has in hand is submitted again.
 
 A cluster of ours gets a token of its own for Ray's authentication and keeps it in memory: nobody else on the machine can
 submit to it, and no file is written to the user's home. For a cluster at an address, Ray reads what the user has set up.
@@ -26,12 +26,14 @@ import time
 from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
 from samebits.executors.cluster.workers import (
@@ -65,6 +67,7 @@ LOOK_SECONDS = 60.0
 STORE_BYTES = 256 << 20  # of a cluster of ours: states and orders; large parts go through the spool
 LONGEST_PARENT = 20  # bytes; Ray adds some 65 to the folder of the run, and a socket's name may have 107
 DEATHS = (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError)
+REASONS = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}
 AUTH = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _token = secrets.token_hex(32)  # one for all clusters of this process: Ray reads it once
 
@@ -73,6 +76,7 @@ class RayExecutor:
     """Shards as tasks of Ray."""
 
     name = "ray"
+    kept_per_worker = KEPT_PER_WORKER
 
     def __init__(self, options: ExecutorOptions) -> None:
         if options.address.startswith("ray://"):
@@ -85,7 +89,8 @@ class RayExecutor:
         self._num_keys = 0
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
-        self._flights = Flights("Ray", options.address, self._order, self._put)
+        self._departures = Departures(lambda: self.workers, lambda: len(self._flights))
+        self._flights = Flights("Ray", options.address, self._order, self._put, self._departures.landed)
         try:
             if not self._joined:
                 self._connect()
@@ -97,7 +102,8 @@ class RayExecutor:
         except BaseException:
             self.close(cancel=True)
             raise
-        threading.Thread(target=self._watch, name="samebits-ray-watch", daemon=True).start()
+        for target in (self._send, self._watch):
+            threading.Thread(target=target, name=f"samebits-ray-{target.__name__}", daemon=True).start()
 
     def _connect(self) -> None:
         address = self._options.address
@@ -173,27 +179,44 @@ class RayExecutor:
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
-        return self._flights.take_off(task, shard, handle.value, self._start)
+        return self._flights.take_off(task, shard, handle.value, self._departures.add)
 
-    def _start(self, flight: Flight) -> None:
+    def _send(self) -> None:
+        for group in chain.from_iterable(self._departures.batches()):
+            try:
+                if self._flights.lost is not None:
+                    raise self._flights.lost
+                self._start(group)
+            except Exception as error:
+                for flight in group:
+                    self._flights.refused(flight, error)
+
+    def _start(self, group: tuple[Flight, ...]) -> None:
+        shards = tuple(flight.shard for flight in group)
         # in a list, so that a worker fetches them when it does not have them yet, not for every shard
-        ref = self._run.remote([flight.task, flight.state], flight.shard, self._board)
-        self._flights.put(ref, (flight,))
+        ref = self._run.remote([group[0].task, group[0].state], shards, self._board)
+        self._flights.put(ref, group)
         ref.future().add_done_callback(lambda done: self._end(ref, done))
 
-    def _end(self, ref: Any, done: Future[bytes]) -> None:
-        for flight in self._flights.pop(ref):
-            self._flights.land(flight, done.result, self._explain)
-
-    def _explain(self, flight: Flight, error: BaseException) -> BaseException:
+    def _end(self, ref: Any, done: Future[list[bytes]]) -> None:
+        group, error = self._flights.pop(ref), done.exception()
         if isinstance(error, DEATHS):
-            reason = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}.get(
-                type(error).__name__, "its process ended"
-            )
-            return WorkerLost(f"a worker died ({reason})", shard=flight.shard.index, reason=reason)
-        if isinstance(error, (exceptions.ObjectLostError, exceptions.TaskCancelledError)):
-            return WorkerLost("the answer was lost with its node")
-        return error
+            self._blame(group, error)
+            return
+        for flight, what in self._flights.land(group, error or done.result(), _explain):
+            self._departures.learn(flight, what.seconds)
+
+    def _blame(self, group: tuple[Flight, ...], error: BaseException) -> None:
+        """Tell the shard a dead worker had in hand from the others of its group; where nothing is known, it was the first."""
+        self._departures.part()
+        reason = REASONS.get(type(error).__name__, "its process ended")
+        indexes = {flight.shard.index for flight in group}
+        hands = (shards_in_hand(self._order.spool, lambda name: True) or set()) & indexes
+        for number, flight in enumerate(group):
+            is_blamed = flight.shard.index in hands if hands else not number
+            index = flight.shard.index if is_blamed else None
+            lost = WorkerLost(f"a worker died ({reason})", shard=index, reason=reason)
+            flight.result.set_exception(self._flights.lost or lost)
 
     def _watch(self) -> None:
         """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
@@ -240,13 +263,14 @@ class RayExecutor:
         names = [_worker_name(*other) for other in others]
         living = shards_in_hand(self._order.spool, lambda name: name in names) or set()
         reason = f"no sign of life for {self._options.stall_timeout:g} s"
-        for ref, (flight,) in self._flights.snapshot():
-            index = flight.shard.index
-            if index not in living and self._flights.pop(ref):
-                blamed = index if index in held else None
-                flight.result.set_exception(
-                    WorkerLost(f"a worker stopped responding ({reason})", shard=blamed, reason=reason)
-                )
+        self._departures.part()
+        for ref, group in self._flights.snapshot():
+            if living.isdisjoint(flight.shard.index for flight in group):
+                for flight in self._flights.pop(ref):
+                    blamed = flight.shard.index if flight.shard.index in held else None
+                    flight.result.set_exception(
+                        WorkerLost(f"a worker stopped responding ({reason})", shard=blamed, reason=reason)
+                    )
 
     def recover(self, workers: int) -> None:
         """Go on; Ray replaces lost workers itself, and the engine submits fewer shards at a time."""
@@ -257,6 +281,7 @@ class RayExecutor:
         if self._closed.is_set():
             return
         self._closed.set()
+        self._departures.close()
         flying = self._flights.clear()
         with suppress(Exception):
             for ref in flying if self._flights.lost is None and ray.is_initialized() else ():
@@ -306,13 +331,20 @@ class _Pulse:
 _pulse: _Pulse | None = None  # made with a worker process's first shard
 
 
-def _run(orders: list[tuple[str, Any]], shard: Shard, board: Any) -> bytes:
+def _run(orders: list[tuple[str, Any]], shards: tuple[Shard, ...], board: Any) -> list[bytes]:
     global _pulse
     _pulse = _pulse or _Pulse(board)
     _pulse.board = board
     (task_key, task), (state_key, state) = orders
     worker = _worker_name(_pulse.node, os.getpid())
-    return work((task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state)), shard, worker)
+    fetch = (task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state))
+    return [work(*fetch, shard, worker) for shard in shards]
+
+
+def _explain(flight: Flight, error: BaseException) -> BaseException:
+    if isinstance(error, (exceptions.ObjectLostError, exceptions.TaskCancelledError)):
+        return WorkerLost("the answer was lost with its node")
+    return error
 
 
 def _worker_name(node: str, pid: int) -> str:
