@@ -1,4 +1,4 @@
-"""Dask alone: what happens to values that are being copied when a worker dies."""
+"""Dask alone: values that are being copied and answers that wait to be fetched when a worker dies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.executors import tasks
 
 from samebits.core.engine import Engine
 from samebits.core.plan import cut
+from samebits.errors import ClusterLost
 from samebits.executors import ExecutorOptions, make_executor
 
 SHARDS = cut([12], 1)
@@ -51,3 +52,37 @@ def test_a_worker_that_dies_while_values_are_copied_is_not_waited_for(executor: 
     os.kill(victim, signal.SIGKILL)
     running.join(PATIENCE_SECONDS)
     assert found == ["value"] * len(SHARDS)
+
+
+class ComputedAgain:
+    """A future whose answer was lost with a worker, and is there once more when it is looked at again."""
+
+    def __init__(self, future: Any) -> None:
+        self._future = future
+        self._statuses = iter(["lost"])
+
+    @property
+    def status(self) -> str:
+        return next(self._statuses, self._future.status)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._future, name)
+
+
+def test_an_answer_that_is_computed_again_while_it_is_fetched_lands(
+    executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    land = executor._land
+    monkeypatch.setattr(executor, "_land", lambda batch: land([ComputedAgain(future) for future in batch]))
+    flight = executor.submit(tasks.AddState(), SHARDS[0], executor.publish("value"))
+    assert flight.result(timeout=PATIENCE_SECONDS).index == 0
+
+
+def test_answers_that_cannot_be_read_end_the_run(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def land(batch: list[Any]) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(executor, "_land", land)
+    flight = executor.submit(tasks.AddState(), SHARDS[0], executor.publish("value"))
+    with pytest.raises(ClusterLost, match="RuntimeError: planted"):
+        flight.result(timeout=PATIENCE_SECONDS)

@@ -8,9 +8,7 @@ When a worker dies, Dask fails everything that was queued on it. Workers write d
 that only those shards count as lost with it; the others only waited. Where no folder is shared, those submitted first, as
 many as the worker has threads, are taken to have been in its hands. Several shards share a task of Dask (``grouping``).
 
-A watch thread asks the scheduler every few seconds (``look_seconds``) for the workers' last signs of life. A worker without any for
-``stall_timeout`` is taken out (killed, if it is ours); a scheduler that does not answer, or has no worker left, for as
-long ends the run with ClusterLost. Nothing is waited for without end.
+A watch thread (``dask_watch``) looks for workers and schedulers that show no sign of life. Nothing is waited for without end.
 """
 
 from __future__ import annotations
@@ -31,7 +29,8 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.dask_values import DaskValue, ask, forget_worker, scatter, tell_when_done
+from samebits.executors.cluster.dask_values import DaskValue, ask, scatter, tell_when_done
+from samebits.executors.cluster.dask_watch import CONNECT_SECONDS, START_SECONDS, watch, workers_of
 from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
 from samebits.executors.cluster.in_hand import shards_in_hand
@@ -40,10 +39,8 @@ from samebits.executors.cluster.workers import (
     check_looks,
     clean_up,
     look,
-    look_seconds,
     make_order,
     packed_state,
-    tick,
     work,
 )
 from samebits.executors.run_folder import RunFolder
@@ -58,12 +55,12 @@ except ImportError as error:
 
 __all__ = ["DaskExecutor"]
 
-CONNECT_SECONDS = 20.0
-START_SECONDS = 60.0  # workers of ours may take so long to start again, on a machine that is very busy
 # messages to the scheduler are gathered for so long; Dask's 10 ms are half a group's way
 SUBMIT_SECONDS = 0.001
 # how long an answer waits for company: a request costs the driver as much whatever it is for
 COLLECT_SECONDS = 1.0
+# a worker of ours that died with an answer is knocked at for so long; then the scheduler, in this process, is asked for it
+FETCH_SECONDS = 5.0
 # the failures of one dead worker come in one message; this is long enough to take them together
 SETTLE_SECONDS = 0.05
 FREE_LOSSES = 10  # how often in a row, without a result, the state may be lost before shards are blamed
@@ -130,6 +127,8 @@ class DaskExecutor:
                     self._cluster = self._start_cluster()
                 self._client = distributed.Client(address or self._cluster, timeout=CONNECT_SECONDS)
                 self._client.scheduler_comm.interval = SUBMIT_SECONDS
+                if self._cluster is not None:
+                    self._client.rpc.timeout = FETCH_SECONDS
             except (OSError, TimeoutError, ValueError, RuntimeError) as error:
                 hint = "dask scheduler starts one and prints its address; docs/guides/cluster.md shows how"
                 raise ClusterLost(
@@ -148,12 +147,8 @@ class DaskExecutor:
             env=THREAD_CAPS,
         )
 
-    def _identity(self) -> dict[str, Any]:
-        found: dict[str, Any] = ask(self._client, self._client.scheduler.identity, seconds=CONNECT_SECONDS)
-        return found
-
     def _num_threads(self) -> int:
-        workers = self._identity()["workers"].values()
+        workers = workers_of(self._client).values()
         if not workers:
             raise ClusterLost(
                 f"the Dask cluster at {self._options.address} has no workers",
@@ -243,7 +238,10 @@ class DaskExecutor:
                 while not self._finished.empty():
                     batch.append(self._finished.get())
             closing = None in batch
-            self._land([future for future in batch if future is not None])
+            try:
+                self._land([future for future in batch if future is not None])
+            except Exception as error:  # nobody else would end these flights
+                self._flights.give_up(f"its answers cannot be read ({type(error).__name__}: {error})")
             if closing:
                 return
 
@@ -261,7 +259,25 @@ class DaskExecutor:
             number += 1
 
     def _land(self, batch: list[Any]) -> None:
-        finished = [future for future in batch if future.status == "finished"]
+        """End what is in these futures; what one of them is, is asked once: Dask may compute a lost answer again meanwhile."""
+        statuses = [(future, future.status) for future in batch]
+        self._bring_home([future for future, status in statuses if status == "finished"])
+        lost: dict[Any, dict[int, tuple[Flight, ...]]] = {}
+        for future, status in statuses:
+            self._futures.pop(future.key, None)
+            if status == "finished":
+                continue
+            error = future.exception(timeout=START_SECONDS) if status == "error" else None
+            if isinstance(error, distributed.KilledWorker):
+                groups = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
+                groups[int(future.key.rpartition("-")[2])] = self._flights.pop(future.key)
+            else:
+                self._end(future, None)
+        for (worker, threads), groups in lost.items():
+            self._blame(worker, threads, [groups[number] for number in sorted(groups)])
+
+    def _bring_home(self, finished: list[Any]) -> None:
+        """Fetch answers in one request and land them."""
         try:
             gather = (self._client, self._client.gather)
             answers = ask(*gather, finished, direct=self._cluster is not None, seconds=START_SECONDS)
@@ -269,17 +285,6 @@ class DaskExecutor:
             answers = [None] * len(finished)
         for future, answer in zip(finished, answers, strict=True):
             self._end(future, answer)
-        lost: dict[Any, dict[int, tuple[Flight, ...]]] = {}
-        for future in batch:
-            self._futures.pop(future.key, None)
-            error = future.exception() if future.status == "error" else None
-            if isinstance(error, distributed.KilledWorker):
-                groups = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
-                groups[int(future.key.rpartition("-")[2])] = self._flights.pop(future.key)
-            elif future.status != "finished":
-                self._end(future, None)
-        for (worker, threads), groups in lost.items():
-            self._blame(worker, threads, [groups[number] for number in sorted(groups)])
 
     def _blame(self, worker: str, threads: int, groups: list[tuple[Flight, ...]]) -> None:
         """Tell the shards a dead worker had in hand from those that only waited for it; groups are as submitted."""
@@ -323,43 +328,13 @@ class DaskExecutor:
 
     def _hands_of_the_dead(self) -> set[int]:
         try:
-            alive = self._identity()["workers"]
+            alive = workers_of(self._client)
         except Exception:
             return set()
         return shards_in_hand(self._order.spool, lambda address: address not in alive) or set()
 
     def _watch(self) -> None:
-        """Look for workers and schedulers that show no sign of life; count ticks, because clocks differ."""
-        patience, rest = self._options.stall_timeout, look_seconds(self._options.stall_timeout)
-        seen: dict[str, tuple[float, int]] = {}
-        silent = empty = 0
-        while not self._closed.wait(rest):
-            try:
-                workers = self._identity()["workers"]
-                silent = 0
-            except Exception:
-                silent += 1
-                if self._client.status != "running" or silent * CONNECT_SECONDS > patience:
-                    self._flights.give_up("the scheduler does not answer")
-                continue
-            empty = 0 if workers else empty + 1
-            if empty * rest > (patience if self._cluster is None else max(patience, START_SECONDS)):
-                self._flights.give_up("it has no workers")
-            ticks = {name: tick(seen.get(name), worker["last_seen"]) for name, worker in workers.items()}
-            for name, (_, missed) in ticks.items():
-                if missed * rest > patience:
-                    self._take_out(name)
-            seen = ticks
-
-    def _take_out(self, worker: str) -> None:
-        """Declare a worker dead: ours are killed, others taken out of the scheduler's list."""
-        for nanny in self._cluster.workers.values() if self._cluster is not None else ():
-            if nanny.worker_address == worker and nanny.process is not None:
-                kill(nanny.process.pid)
-                return
-        with suppress(Exception):
-            run = (self._client, self._client.run_on_scheduler)
-            ask(*run, forget_worker, address=worker, seconds=CONNECT_SECONDS)
+        watch(self._client, self._cluster, self._flights, self._closed, self._options.stall_timeout)
 
     def recover(self, workers: int) -> None:
         """Go on with fewer workers; Dask replaces lost ones itself."""

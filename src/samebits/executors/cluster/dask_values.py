@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-__all__ = ["DaskValue", "ask", "copy_to_others", "forget_worker", "scatter", "tell_when_done"]
+__all__ = ["DaskValue", "ask", "copy_to_others", "scatter", "tell_when_done"]
 
 SCATTER_SECONDS = 60.0  # workers may be starting again
 COPY_SECONDS = 5.0
@@ -73,11 +73,6 @@ async def copy_to_others(key: str, seconds: float, dask_scheduler: Any = None) -
         # one that is late goes on: the scheduler hears of its copy when it has one
         await asyncio.wait([asyncio.ensure_future(each) for each in asked], timeout=seconds)
         del waiting[:number]
-
-
-async def forget_worker(address: str, dask_scheduler: Any = None) -> None:
-    """Runs on the scheduler: take a worker that shows no sign of life off its list."""
-    await dask_scheduler.remove_worker(address=address, stimulus_id="samebits-stalled", close=False)
 
 
 async def tell_when_done(futures: Sequence[Any], tell: Callable[[Any], None]) -> None:
