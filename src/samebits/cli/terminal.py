@@ -27,8 +27,8 @@ REDRAW = ("\r\x1b[2K", "\r\x1b[K")
 def visible(text: str) -> str:
     r"""Write control characters as what they are.
 
-    >>> print(visible("a\x1b]0;b\x07\tc"))
-    a\x1b]0;b\x07	c
+    >>> print(visible("a\x1b]0;b\x07 c"))
+    a\x1b]0;b\x07 c
     """
     return CONTROL.sub(_escaped, text)
 

@@ -23,7 +23,7 @@ class Bits:
 
     >>> bits = Bits(1, "doc")
     >>> [bits.below(6) for _ in range(5)]
-    [1, 4, 4, 4, 4]
+    [0, 0, 1, 5, 2]
     """
 
     def __init__(self, seed: int, *address: str | int) -> None:

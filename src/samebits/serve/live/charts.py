@@ -150,9 +150,9 @@ def _round_up(value: float) -> float:
     """Return an end of an axis with some room to grow.
 
     >>> _round_up(7.0), _round_up(130.0)
-    (10.0, 150.0)
+    (8.0, 150.0)
     """
     if value <= 0:
         return 1.0
-    scale: float = 10 ** math.floor(math.log10(value))
+    scale: float = 10.0 ** math.floor(math.log10(value))
     return next(scale * step for step in (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15) if scale * step >= value * 1.02)
