@@ -29,8 +29,10 @@ def begin_early(arguments: Sequence[str]) -> None:
     """Start what ``tokens build -t FILE`` is going to need."""
     if list(arguments[:2]) != ["tokens", "build"] or any(a.startswith("--special-tokens") for a in arguments):
         return
+    from samebits.machine.numpy_docs import leave_out_numpy_docs
     from samebits.tokens.early.guess import guess_cut
 
+    leave_out_numpy_docs()
     cut = guess_cut(arguments[2:])
     if cut is not None:
         from samebits.data.inputs.blocks import begin_hashing
