@@ -72,6 +72,9 @@ static inline int samebits_contraction(const uint8_t *text) {
     return text[2] == 'e' && (text[1] == 'r' || text[1] == 'v') ? 3 : 0;
 }
 
+/* The bit of the byte after some bytes at a place; none if that is the byte after the window. */
+static inline uint64_t samebits_bit_after(int at, int size) { return UINT64_C(2) << (at + size - 1); }
+
 /* Bits of the bytes at which pre-tokens begin. The first byte begins one; 64 bytes can be read. What comes after byte 61, or after
  * the second last one before a byte that is not ASCII, cannot be told from here: those bits are 0. */
 static inline uint64_t samebits_early_cuts(const uint8_t *text, samebits_kinds kinds) {
@@ -90,7 +93,7 @@ static inline uint64_t samebits_early_cuts(const uint8_t *text, samebits_kinds k
     for (uint64_t left = cuts & kinds.quotes; left; left &= left - 1) {
         const int at = __builtin_ctzll(left);
         const int size = samebits_contraction(text + at);
-        if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | ((UINT64_C(1) << (at + size)) & known);
+        if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | (samebits_bit_after(at, size) & known);
     }
     return cuts;
 }
@@ -127,7 +130,7 @@ static inline uint64_t samebits_later_cuts(const uint8_t *text, samebits_kinds k
         const int at = __builtin_ctzll(left);
         const uint8_t pair[3] = {'\'', (uint8_t)(text[at + 1] | 32), (uint8_t)(text[at + 2] | 32)};
         const int size = samebits_contraction(pair);
-        if (size) cuts |= (UINT64_C(1) << (at + size)) & known;
+        if (size) cuts |= samebits_bit_after(at, size) & known;
     }
     return cuts;
 }
