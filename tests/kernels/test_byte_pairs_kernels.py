@@ -37,10 +37,10 @@ PARTS = [
 
 def merges_of_all_pairs() -> PairMerges:
     """Any two of some bytes become one id, so that ids tell where texts were cut."""
-    left, right = np.meshgrid(np.frombuffer(LETTERS, np.uint8), np.frombuffer(LETTERS, np.uint8))
+    letters = np.frombuffer(LETTERS, np.uint8).astype(np.uint32)
+    left, right = np.repeat(letters, len(letters)), np.tile(letters, len(letters))
     merged = np.arange(256, 256 + left.size, dtype=np.uint32)
-    pairs = (side.ravel().astype(np.uint32) for side in (left, right))
-    return PairMerges(*pairs, merged, np.arange(256, dtype=np.uint32))
+    return PairMerges(left, right, merged, np.arange(256, dtype=np.uint32))
 
 
 def random_texts(number: int) -> list[bytes]:
@@ -50,8 +50,9 @@ def random_texts(number: int) -> list[bytes]:
 
 
 def column_of(texts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    stops = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return np.frombuffer(b"".join(texts), np.uint8), stops - [len(text) for text in texts], stops
+    sizes = np.array([len(text) for text in texts], np.int64)
+    stops = np.cumsum(sizes)
+    return np.frombuffer(b"".join(texts), np.uint8), stops - sizes, stops
 
 
 @pytest.mark.parametrize("digits", [0, 1, 3])
@@ -61,8 +62,9 @@ def test_ids_are_the_same_with_wide_instructions_and_without(digits: int) -> Non
     buffer, starts, stops = column_of(texts)
     wide, narrow = (PairMemory(merges, digits, wide=flag) for flag in (True, False))
     ids, offsets = narrow.encode(buffer, starts, stops, classes)
-    for found, expected in zip(wide.encode(buffer, starts, stops, classes), (ids, offsets), strict=True):
-        assert np.array_equal(found, expected)
+    found = wide.encode(buffer, starts, stops, classes)
+    assert np.array_equal(found[0], ids)
+    assert np.array_equal(found[1], offsets)
     after = np.array([9], np.uint16)
     rows, lengths = wide.encode_rows(buffer, starts, stops, classes, after[:0], after)
     assert np.array_equal(lengths, np.diff(offsets) + 1)

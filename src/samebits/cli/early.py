@@ -29,8 +29,8 @@ def begin_early(arguments: Sequence[str]) -> None:
     """Start what ``tokens build -t FILE`` is going to need."""
     if list(arguments[:2]) != ["tokens", "build"] or any(a.startswith("--special-tokens") for a in arguments):
         return
-    from samebits.machine.numpy_docs import leave_out_numpy_docs
     from samebits.tokens.early.guess import guess_cut
+    from samebits.tokens.early.numpy_docs import leave_out_numpy_docs
 
     leave_out_numpy_docs()
     cut = guess_cut(arguments[2:])

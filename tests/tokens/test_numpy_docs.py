@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import sys
-from samebits.machine.numpy_docs import DOCS, leave_out_numpy_docs
+from samebits.tokens.early.numpy_docs import DOCS, leave_out_numpy_docs
 leave_out_numpy_docs()
 import numpy as np, numpy.ma, numpy.random
 assert np.linalg.norm(np.array([3.0, 4.0])) == 5 and np.ma.masked_less([1, 2], 2).sum() == 2
@@ -23,6 +23,6 @@ def test_numpy_computes_without_its_docstrings() -> None:
 
 
 def test_a_numpy_that_is_there_keeps_its_docstrings() -> None:
-    program = "import numpy; from samebits.machine.numpy_docs import *; leave_out_numpy_docs(); help(numpy.ndarray.sum)"
+    program = "import numpy; from samebits.tokens.early.numpy_docs import *; leave_out_numpy_docs(); help(numpy.ndarray.sum)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "Return the sum" in done.stdout
