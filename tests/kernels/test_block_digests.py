@@ -34,11 +34,9 @@ def test_a_file_is_read_to_its_end_or_from_a_place_on(block: int, tmp_path: Path
     for size in SIZES:
         path.write_bytes(DATA[:size])
         with path.open("rb", buffering=0) as file:
-            assert file_digests(file.fileno(), block, bytearray(3 * block)) == (
-                size,
-                wanted(DATA[:size], block),
-            )
-            assert file_digests(file.fileno(), block, bytearray(block)) == (0, b"")
+            for num_blocks in (3, 1):
+                found = file_digests(file.fileno(), block, bytearray(num_blocks * block))
+                assert found == (size, wanted(DATA[:size], block))
             for start in (0, block):
                 room, left = bytearray(2 * block), DATA[start : min(size, start + 2 * block)]
                 assert read_blocks(file.fileno(), start, block, room) == (len(left), wanted(left, block))

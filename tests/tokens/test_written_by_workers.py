@@ -18,7 +18,7 @@ from samebits.core.options import RunOptions
 from samebits.core.plan import Shard
 from samebits.data import sealing
 from samebits.data.artifact import open_artifact
-from samebits.data.folding import growing_file, kept_parts, output_file, piece_files, shape, tree
+from samebits.data.folding import growing_file, held_pieces, kept_parts, output_file, piece_files, shape, tree
 from samebits.errors import Interrupted
 from samebits.executors.serial import SerialExecutor
 from samebits.testing import ShuffledExecutor
@@ -171,6 +171,30 @@ def test_a_run_that_ends_in_any_stage_goes_on_there(
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("kept_after", [0.0, 1000.0])
+def test_ids_of_the_first_second_are_not_kept_for_a_resume(
+    kept_after: float, dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was ended goes on with what is kept, makes the rest again, and gives the same bytes."""
+    monkeypatch.setattr(held_pieces, "KEEP_SECONDS", kept_after)
+    expected = build(dirty, tmp_path / "expected", CASES["plain"], executor=ShuffledExecutor(seed=3))
+
+    class Stops(SerialExecutor):
+        def submit(self, given: Any, shard: Shard, handle: Any) -> Any:
+            if isinstance(given, tree.CountNode) and shard.index == 5:
+                raise KeyboardInterrupt
+            return super().submit(given, shard, handle)
+
+    with pytest.raises(Interrupted):
+        build(dirty, tmp_path / "out", CASES["plain"], executor=Stops())
+    events: list[Event] = []
+    found = build(dirty, tmp_path / "out", CASES["plain"], executor=SerialExecutor(), observer=events.append)
+    assert found == expected
+    resumed = {event.stage for event in events if isinstance(event, ShardDone) and event.resumed}
+    assert ("encode" in resumed) == (kept_after == 0)
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("executor", ["serial", "threads"])
 def test_ids_that_keep_their_order_are_written_while_shards_are_encoded(
     executor: str, dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -197,8 +221,9 @@ def test_ids_that_keep_their_order_are_written_while_shards_are_encoded(
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("harm", ["damaged", "interrupted"])
 def test_what_goes_wrong_while_ids_are_written_leaves_no_trace_in_them(
-    harm: str, dirty: Path, tmp_path: Path
+    harm: str, dirty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(held_pieces, "MOST_BYTES", 0)  # so that ids are read back
     expected = build(dirty, tmp_path / "expected", CASES["plain"], executor=ShuffledExecutor(seed=2))
 
     class Harms(SerialExecutor):

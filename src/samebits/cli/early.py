@@ -30,7 +30,9 @@ def begin_early(arguments: Sequence[str]) -> None:
     if list(arguments[:2]) != ["tokens", "build"] or any(a.startswith("--special-tokens") for a in arguments):
         return
     from samebits.tokens.early.guess import guess_cut
+    from samebits.tokens.early.numpy_docs import leave_out_numpy_docs
 
+    leave_out_numpy_docs()
     cut = guess_cut(arguments[2:])
     if cut is not None:
         from samebits.data.inputs.blocks import begin_hashing

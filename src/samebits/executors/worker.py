@@ -7,7 +7,6 @@ it is unpickled, would take the whole pool with it. Results cross a process bord
 from __future__ import annotations
 
 import hashlib
-import traceback
 from typing import Any
 
 from samebits.core.codec import encode
@@ -48,6 +47,8 @@ def run_shard(task: Task, shard: Shard, state: Any, *, worker: str, encoded: boo
 
 def failed(shard: Shard, error: BaseException) -> Failed:
     """Describe the exception that is being handled; memory that ran out is a lost worker, because it may not repeat."""
+    import traceback  # only for faults
+
     trace = traceback.format_exc()
     if isinstance(error, MemoryError):
         reason = "out of memory"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
 __all__ = ["SIMD_LEVELS", "cpu", "simd"]
@@ -15,6 +14,8 @@ def cpu() -> tuple[str, set[str]]:
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
+        import platform  # where this file is, it is not needed, and takes 1 ms to import
+
         return platform.processor() or "unknown", set()
     fields = dict(line.partition(":")[::2] for line in text.split("\n\n")[0].splitlines())
     named = {key.strip(): value.strip() for key, value in fields.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -25,16 +24,27 @@ def fingerprint(*, installed: bool = False) -> dict[str, Any]:
     looking through all installed packages takes time.
     """
     model, flags = cpu()
+    system, machine = _system()
     return {
         "cpu": model,
         "simd": simd(flags),
-        "machine": platform.machine(),
-        "system": platform.system(),
+        "machine": machine,
+        "system": system,
         "python": ".".join(str(n) for n in sys.version_info[:3]),
         "libraries": {
             name: version for name in LIBRARIES if (version := _version(name, installed=installed))
         },
     }
+
+
+def _system() -> tuple[str, str]:
+    """Return the names of the system and of the kind of machine, as ``platform`` has them, which takes 1 ms to import."""
+    if hasattr(os, "uname"):
+        found = os.uname()
+        return found.sysname, found.machine
+    import platform
+
+    return platform.system(), platform.machine()
 
 
 @lru_cache

@@ -21,6 +21,7 @@ from samebits.core.plan import Plan, Shard
 from samebits.core.seeds import key_for
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.growing_file import MOST_WORKERS, GrowingFile
+from samebits.data.folding.held_pieces import begin_holding, end_holding
 from samebits.data.folding.output_file import write_outputs
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.shape import row_starts
@@ -141,6 +142,8 @@ class _Store:
         self.last: Shard | None = None
         self.left = 0
         self.growing = self._growing() if 0 < workers.num_here <= MOST_WORKERS else None
+        if self.growing is not None:
+            begin_holding(workers.folder.path, IDS)
 
     def _growing(self) -> GrowingFile | None:
         """Return the file that holds the ids of all rows as they come and nothing else, if the layout has one."""
@@ -158,10 +161,11 @@ class _Store:
             return
         for piece in range(IDS, len(file.sizes)):
             if not self.growing.holds((number, piece)):
-                self.growing.add((number, piece), self.workers.folder.read_bytes(file, piece))
+                self.growing.add((number, piece), self.workers.folder.take_bytes(file, piece))
 
     def close(self) -> None:
         """Let go of the file that is written meanwhile."""
+        end_holding(self.workers.folder.path)
         if self.growing is not None:
             self.growing.close()
 

@@ -24,6 +24,7 @@ import xxhash
 from samebits.core.codec import decode, encode
 from samebits.core.light_dataclass import dataclass
 from samebits.data.files import writing
+from samebits.data.folding.held_pieces import held_pieces
 from samebits.errors import SamebitsError
 
 __all__ = ["Index", "PieceFolder", "PieceLost"]
@@ -111,7 +112,8 @@ class PieceFolder:
             return index, b""
         if not self.is_seen:
             return index, b"".join(encoded)
-        self.put(name, encoded)
+        held = held_pieces(self.path)
+        self.put(name, encoded if held is None else encoded[: held.hold(name, encoded)])
         return index, b""
 
     def put(self, name: str, pieces: Sequence[bytes | memoryview]) -> None:
@@ -139,6 +141,12 @@ class PieceFolder:
             PieceLost: it is not there, or not what was written.
         """
         return decode(self.read_bytes(index, partition)) if index.sizes[partition] else None
+
+    def take_bytes(self, index: Index, partition: int) -> bytes | memoryview:
+        """Return the bytes of a piece, from memory if it is held there (``held_pieces``), which it is once; else as ``read_bytes``."""
+        held = held_pieces(self.path)
+        found = held.take(index.name, partition) if held is not None else None
+        return self.read_bytes(index, partition) if found is None else found
 
     def read_bytes(self, index: Index, partition: int) -> bytes:
         """Return the bytes of a piece.

@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EINTR, errno
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, realloc
-from posix.unistd cimport pread, read
+from posix.unistd cimport pread
 
 cdef extern from "xxh3.h" nogil:
     enum:
@@ -29,6 +29,30 @@ cdef void _fill(const uint8_t* p, int64_t size, int64_t block_bytes, bint wide, 
     for n in range(_num_long(size, block_bytes)):
         start = n * block_bytes
         samebits_xxh3(p + start, min(block_bytes, size - start), wide, out + DIGEST_BYTES * n)
+
+
+cdef int64_t _read_full(int file, int64_t start, uint8_t* p, int64_t size) noexcept nogil:
+    """Read so many bytes from a place of a file on, or to its end; returns how many there were, or the error below 0."""
+    cdef int64_t filled = 0, got
+    while filled < size:
+        got = pread(file, p + filled, size - filled, start + filled)
+        if got < 0 and errno == EINTR:
+            continue
+        if got < 0:
+            return -errno
+        if got == 0:
+            break
+        filled += got
+    return filled
+
+
+cdef int _check(int64_t got) except -1:
+    """Raise the error that ``_read_full`` has returned."""
+    if got < 0:
+        import os
+
+        raise OSError(-got, os.strerror(-got))
+    return 0
 
 
 def _short(const uint8_t[::1] block):
@@ -63,76 +87,54 @@ def read_blocks(int file, int64_t start, int64_t block_bytes, uint8_t[::1] buffe
     Raises:
         OSError: if it cannot be read.
     """
-    cdef int64_t room = buffer.shape[0], filled = 0, hashed = 0, got = 1
-    cdef int failed = 0
+    cdef int64_t room = buffer.shape[0], hashed = 0, got = 0
     if block_bytes <= SHORT:
         raise ValueError(f"blocks of {block_bytes} bytes")
-    digests = PyBytes_FromStringAndSize(NULL, DIGEST_BYTES * (room // block_bytes + 1))
+    digests = PyBytes_FromStringAndSize(NULL, DIGEST_BYTES * (room // block_bytes))
     cdef uint8_t* out = <uint8_t*>PyBytes_AS_STRING(digests)
     with nogil:
-        while filled < room:
-            got = pread(file, &buffer[filled], min(room, hashed + block_bytes) - filled, start + filled)
-            if got < 0 and errno == EINTR:
-                continue
-            if got <= 0:
-                failed = errno if got < 0 else 0
+        while hashed < room:
+            got = _read_full(file, start + hashed, &buffer[hashed], min(block_bytes, room - hashed))
+            if got < block_bytes:
                 break
-            filled += got
-            if filled - hashed == block_bytes:
-                samebits_xxh3(&buffer[hashed], block_bytes, True, out + hashed // block_bytes * DIGEST_BYTES)
-                hashed = filled
-    if failed:
-        import os
-
-        raise OSError(failed, os.strerror(failed))
+            samebits_xxh3(&buffer[hashed], block_bytes, True, out + hashed // block_bytes * DIGEST_BYTES)
+            hashed, got = hashed + block_bytes, 0
+    _check(got)
     found = digests[: hashed // block_bytes * DIGEST_BYTES]
-    return filled, found + block_digests(buffer[hashed:filled], block_bytes) if filled > hashed else found
+    return hashed + got, found + block_digests(buffer[hashed : hashed + got], block_bytes) if got else found
 
 
 def file_digests(int file, int64_t block_bytes, uint8_t[::1] buffer):
-    """Read a file from where it stands to its end; return its size and the digests of its blocks.
+    """Read a file to its end; return its size and the digests of its blocks.
 
     ``buffer`` has room for whole blocks.
 
     Raises:
         OSError: if it cannot be read.
     """
-    cdef int64_t room = buffer.shape[0], filled = 0, total = 0, num = 0, got = 1
+    cdef int64_t room = buffer.shape[0], got = 0, total = 0, num = 0
     cdef uint8_t* digests = NULL
-    cdef uint8_t* more
-    cdef int failed = 0
+    cdef uint8_t* more = NULL
     if block_bytes <= SHORT or room < block_bytes or room % block_bytes:
         raise ValueError(f"{room} bytes for blocks of {block_bytes}")
     try:
         with nogil:
-            while got > 0 and not failed:
-                filled = 0
-                while filled < room:
-                    got = read(file, &buffer[filled], room - filled)
-                    if got < 0 and errno == EINTR:
-                        continue
-                    if got <= 0:
-                        failed = errno if got < 0 else 0
-                        break
-                    filled += got
-                if failed:
+            while total % room == 0:
+                got = _read_full(file, total, &buffer[0], room)
+                if got <= 0:
                     break
                 more = <uint8_t*>realloc(digests, DIGEST_BYTES * (num + room // block_bytes))
                 if more == NULL:
-                    failed = -1
                     break
                 digests = more
-                _fill(&buffer[0], filled, block_bytes, True, digests + DIGEST_BYTES * num)
-                num += _num_long(filled, block_bytes)
-                total += filled
-        if failed == -1:
+                _fill(&buffer[0], got, block_bytes, True, digests + DIGEST_BYTES * num)
+                num += _num_long(got, block_bytes)
+                total += got
+        _check(got)
+        if got and more == NULL:
             raise MemoryError
-        if failed:
-            import os
-
-            raise OSError(failed, os.strerror(failed))
         found = PyBytes_FromStringAndSize(<char*>digests, DIGEST_BYTES * num)
     finally:
         free(digests)
     left = total - num * block_bytes
-    return total, found + _short(buffer[filled - left : filled]) if left > 0 else found
+    return total, found + _short(buffer[got - left : got]) if left > 0 else found

@@ -12,6 +12,10 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define SAMEBITS_HAS_WIDE_CUTS 1
+#endif
 
 typedef struct {
     uint64_t letters, digits, white, spaces, line_ends, quotes, foreign; /* foreign: not ASCII */
@@ -68,10 +72,12 @@ static inline int samebits_contraction(const uint8_t *text) {
     return text[2] == 'e' && (text[1] == 'r' || text[1] == 'v') ? 3 : 0;
 }
 
+/* The bit of the byte after some bytes at a place; none if that is the byte after the window. */
+static inline uint64_t samebits_bit_after(int at, int size) { return UINT64_C(2) << (at + size - 1); }
+
 /* Bits of the bytes at which pre-tokens begin. The first byte begins one; 64 bytes can be read. What comes after byte 61, or after
  * the second last one before a byte that is not ASCII, cannot be told from here: those bits are 0. */
-static inline uint64_t samebits_ascii_cuts(const uint8_t *text) {
-    const samebits_kinds kinds = samebits_kinds_of(text);
+static inline uint64_t samebits_early_cuts(const uint8_t *text, samebits_kinds kinds) {
     const uint64_t others = ~(kinds.letters | kinds.digits | kinds.white | kinds.foreign);
     const uint64_t last_white = kinds.white & ~(kinds.white >> 1);
     const uint64_t after_space = (kinds.spaces & last_white) << 1;
@@ -87,14 +93,13 @@ static inline uint64_t samebits_ascii_cuts(const uint8_t *text) {
     for (uint64_t left = cuts & kinds.quotes; left; left &= left - 1) {
         const int at = __builtin_ctzll(left);
         const int size = samebits_contraction(text + at);
-        if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | ((UINT64_C(1) << (at + size)) & known);
+        if (size) cuts = (cuts & ~(UINT64_C(2) << at)) | (samebits_bit_after(at, size) & known);
     }
     return cuts;
 }
 
 /* The same for cut_later. White space at the end of what can be seen is left out: what becomes of it depends on how it goes on. */
-static inline uint64_t samebits_later_cuts(const uint8_t *text, int most_digits) {
-    const samebits_kinds kinds = samebits_kinds_of(text);
+static inline uint64_t samebits_later_cuts(const uint8_t *text, samebits_kinds kinds, int most_digits) {
     const uint64_t letters = kinds.letters, digits = kinds.digits;
     const uint64_t others = ~(letters | digits | kinds.white | kinds.foreign);
     const uint64_t seen = kinds.foreign ? (kinds.foreign & -kinds.foreign) - 1 : UINT64_MAX;
@@ -125,9 +130,54 @@ static inline uint64_t samebits_later_cuts(const uint8_t *text, int most_digits)
         const int at = __builtin_ctzll(left);
         const uint8_t pair[3] = {'\'', (uint8_t)(text[at + 1] | 32), (uint8_t)(text[at + 2] | 32)};
         const int size = samebits_contraction(pair);
-        if (size) cuts |= (UINT64_C(1) << (at + size)) & known;
+        if (size) cuts |= samebits_bit_after(at, size) & known;
     }
     return cuts;
 }
+
+/* By the rules of cut, or with some digits by those of cut_later; 0 where the first bytes are not ASCII, so that they are not looked at for nothing. */
+static inline uint64_t samebits_cuts_of(const uint8_t *text, samebits_kinds kinds, int most_digits) {
+    if (kinds.foreign & 0xff) return 0;
+    return most_digits ? samebits_later_cuts(text, kinds, most_digits) : samebits_early_cuts(text, kinds);
+}
+
+static inline uint64_t samebits_ascii_cuts(const uint8_t *text, int most_digits) {
+    uint64_t eight;
+    memcpy(&eight, text, sizeof eight);
+    if (eight & UINT64_C(0x8080808080808080)) return 0;
+    return samebits_cuts_of(text, samebits_kinds_of(text), most_digits);
+}
+
+#ifdef SAMEBITS_HAS_WIDE_CUTS
+#define SAMEBITS_WIDE_CUTS __attribute__((target("avx512f,avx512bw,bmi")))
+
+static int samebits_has_wide_cuts(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi");
+}
+
+SAMEBITS_WIDE_CUTS static inline uint64_t samebits_between_wide(__m512i bytes, char first, char last) {
+    const __m512i from = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first));
+    return _mm512_cmple_epu8_mask(from, _mm512_set1_epi8((char)(last - first)));
+}
+
+/* As samebits_ascii_cuts, all 64 bytes at once. */
+SAMEBITS_WIDE_CUTS static uint64_t samebits_ascii_cuts_wide(const uint8_t *text, int most_digits) {
+    const __m512i bytes = _mm512_loadu_si512(text);
+    samebits_kinds kinds;
+    kinds.foreign = _mm512_movepi8_mask(bytes);
+    kinds.letters = samebits_between_wide(_mm512_or_si512(bytes, _mm512_set1_epi8(0x20)), 'a', 'z');
+    kinds.digits = samebits_between_wide(bytes, '0', '9');
+    kinds.spaces = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' '));
+    kinds.white = kinds.spaces | samebits_between_wide(bytes, '\t', '\r');
+    kinds.line_ends =
+        _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n')) | _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\r'));
+    kinds.quotes = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\''));
+    return samebits_cuts_of(text, kinds, most_digits);
+}
+#else
+static int samebits_has_wide_cuts(void) { return 0; }
+
+static uint64_t samebits_ascii_cuts_wide(const uint8_t *text, int most_digits) { return samebits_ascii_cuts(text, most_digits); }
+#endif
 
 #endif

@@ -21,6 +21,7 @@ cdef struct Chunk:
 cdef class PairMemory:
     cdef PairMerges merges
     cdef int digits
+    cdef bint wide
     cdef PyThread_type_lock lock
     cdef Table* table  # the largest one, in use
     cdef Table tables[MOST_TABLES]
@@ -35,6 +36,9 @@ cdef class PairMemory:
     cdef Slot* put(self, Slot* slot, const uint8_t* p, const Key* key, const uint32_t* ids, int64_t num) noexcept nogil
     cdef int64_t emit_other(self, Table* table, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil
     cdef inline int64_t emit(self, Table* table, const uint8_t* text, const Key* key, uint32_t* out) noexcept nogil
+    cdef inline bint emit_next(
+        self, Table* table, const uint8_t* text, const Key* key, int64_t* at, uint32_t* out, int64_t* total
+    ) noexcept nogil
     cdef int64_t encode_row(
         self, const uint8_t* text, int64_t i, int64_t stop, int64_t room, const uint8_t* classes, uint32_t* out
     ) noexcept nogil

@@ -35,7 +35,14 @@ from samebits.kernels.tokens.byte_pairs.pair_table cimport (
     show_table,
     show_tag,
 )
-from samebits.kernels.tokens.byte_pairs.windows cimport LONGEST, WINDOW, fill_keys
+from samebits.kernels.tokens.byte_pairs.windows cimport (
+    LONGEST,
+    WINDOW,
+    cuts_ahead,
+    has_wide_cuts,
+    make_key,
+    next_cut,
+)
 from samebits.kernels.tokens.chars import check_rows
 
 cdef extern from "pythread.h" nogil:
@@ -45,11 +52,14 @@ cdef extern from "pythread.h" nogil:
     void PyThread_release_lock(PyThread_type_lock lock)
 
 cdef extern from *:
+    int __builtin_ctzll(unsigned long long bits) nogil
     int __builtin_popcountll(unsigned long long bits) nogil
 
 cdef enum:
     FIRST_SLOTS = 1 << 15
     CHUNK_BYTES = 1 << 18
+    AHEAD = 16  # pre-tokens between cutting one off and writing its ids
+    RING = 32
 
 
 cdef int64_t check_texts(
@@ -72,11 +82,11 @@ cdef class PairMemory:
         num_bytes: Memory that it takes.
     """
 
-    def __cinit__(self, PairMerges merges not None, int most_digits=0):
-        """``most_digits`` of a pre-token are for ``cut_later``, 1 or 3; 0 stands for ``cut``."""
+    def __cinit__(self, PairMerges merges not None, int most_digits=0, bint wide=True):
+        """``most_digits`` of a pre-token are for ``cut_later``, 1 or 3; 0 stands for ``cut``. ``wide``: use AVX-512 where it is there."""
         if most_digits not in (0, 1, 3):
             raise ValueError(f"{most_digits} digits")
-        self.merges, self.digits = merges, most_digits
+        self.merges, self.digits, self.wide = merges, most_digits, wide and has_wide_cuts()
         self.lock = PyThread_allocate_lock()
         if self.lock == NULL or self.grow(FIRST_SLOTS) != 0:
             raise MemoryError
@@ -217,29 +227,44 @@ cdef class PairMemory:
         memcpy(out, slot.ids, IDS_IN_PLACE * sizeof(uint32_t))
         return slot.num_ids
 
+    cdef inline bint emit_next(
+        self, Table* table, const uint8_t* text, const Key* key, int64_t* at, uint32_t* out, int64_t* total
+    ) noexcept nogil:
+        """Write the ids of the pre-token at a place behind those that are there; False when memory is short."""
+        cdef int64_t num = self.emit(table, text + at[0], key, out + total[0])
+        total[0] += num
+        at[0] += key.size
+        return num >= 0
+
     cdef int64_t encode_row(
         self, const uint8_t* text, int64_t i, int64_t stop, int64_t room, const uint8_t* classes, uint32_t* out
     ) noexcept nogil:
         """Write the ids of a text; returns how many, -1 when memory is short.
 
-        A window is cut before the one at hand is written, so that its entries have time to come from memory.
+        Ids are written some pre-tokens behind the one that is cut off, so that entries have time to come from memory.
         """
-        cdef Key keys[2][WINDOW]
-        cdef int64_t n[2]
-        cdef int64_t k, num, total = 0, ahead = i
-        cdef int now = 0
+        cdef Key keys[RING]
+        cdef int64_t begin, end, total = 0, at = i
+        cdef uint64_t cuts, head = 0, tail = 0
         cdef Table* table = seen_table(&self.table)
-        if i < stop:
-            n[0] = fill_keys(table, self.digits, text, &ahead, stop, room, classes, keys[0])
         while i < stop:
-            if ahead < stop:
-                n[1 - now] = fill_keys(table, self.digits, text, &ahead, stop, room, classes, keys[1 - now])
-            for k in range(n[now]):
-                num = self.emit(table, text + i, &keys[now][k], out + total)
-                if num < 0:
-                    return -1
-                total, i = total + num, i + keys[now][k].size
-            now = 1 - now
+            begin = i
+            cuts = cuts_ahead(text + i, self.digits, self.wide) if i + WINDOW <= stop else 0
+            while True:
+                end = begin + __builtin_ctzll(cuts) if cuts else next_cut(text, i, stop, self.digits, classes)
+                make_key(&keys[head % RING], table, text, i, end, room)
+                head, i = head + 1, end
+                if head - tail > AHEAD:
+                    if not self.emit_next(table, text, &keys[tail % RING], &at, out, &total):
+                        return -1
+                    tail += 1
+                cuts &= cuts - 1
+                if not cuts:
+                    break
+        while tail < head:
+            if not self.emit_next(table, text, &keys[tail % RING], &at, out, &total):
+                return -1
+            tail += 1
         return total
 
     def know(self, const uint8_t[::1] keys, const int64_t[::1] offsets, const uint32_t[::1] ids):

@@ -1,14 +1,14 @@
-"""Cut the next pre-tokens off a text, many at once where it is ASCII, and make their keys."""
+"""Cut the next pre-token off a text, by many bytes at once where it is ASCII, and make its key."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
 
 from samebits.kernels.tokens.byte_pairs.pair_table cimport IN_PLACE, Key, Table, set_key, set_long_key
 from samebits.kernels.tokens.cutting cimport cut, cut_later
 
 cdef extern from "ascii_cuts.h" nogil:
-    uint64_t samebits_ascii_cuts(const uint8_t* text)
-    uint64_t samebits_later_cuts(const uint8_t* text, int most_digits)
+    int has_wide_cuts "samebits_has_wide_cuts"()
+    uint64_t samebits_ascii_cuts(const uint8_t* text, int most_digits)
+    uint64_t samebits_ascii_cuts_wide(const uint8_t* text, int most_digits)
     int __builtin_ctzll(unsigned long long bits)
     void __builtin_prefetch(const void* place)
 
@@ -17,44 +17,28 @@ cdef enum:
     WINDOW = 64  # bytes that are cut at once
 
 
-cdef inline int64_t fill_keys(
-    const Table* table,
-    int digits,
-    const uint8_t* text,
-    int64_t* place,
-    int64_t stop,
-    int64_t room,
-    const uint8_t* classes,
-    Key* keys,
-) noexcept nogil:
-    """Cut off the next pre-tokens, at most ``WINDOW``, and set ``place`` to where they end; returns how many.
+cdef inline uint64_t cuts_ahead(const uint8_t* text, int digits, bint wide) noexcept nogil:
+    """Where pre-tokens begin in a window of text, without the first, as far as that can be told from it."""
+    cdef uint64_t cuts = samebits_ascii_cuts_wide(text, digits) if wide else samebits_ascii_cuts(text, digits)
+    return cuts & ~<uint64_t>1
 
-    Their entries are on their way from memory then.
-    """
-    cdef uint64_t cuts = 0, eight
-    cdef int64_t num = 0, i = place[0], begin = i, end
-    if i + WINDOW <= stop:
-        memcpy(&eight, text + i, 8)
-        if not eight & <uint64_t>0x8080808080808080:  # eight bytes of ASCII
-            cuts = samebits_later_cuts(text + i, digits) if digits else samebits_ascii_cuts(text + i)
-            cuts &= ~<uint64_t>1
-    while True:
-        if cuts:
-            end = i + __builtin_ctzll(cuts)
-        elif digits:
-            end = cut_later(text, i, stop, classes, digits)
-        else:
-            end = cut(text, i, stop, classes)
-        if end - begin <= IN_PLACE:
-            set_key(&keys[num], table, text + begin, end - begin, begin + IN_PLACE <= room)
-            __builtin_prefetch(keys[num].home)
-        elif end - begin <= LONGEST:
-            set_long_key(&keys[num], table, text + begin, end - begin)
-        else:
-            keys[num].first = keys[num].second = ~<uint64_t>0  # no text has such bytes
-            keys[num].home, keys[num].size = table.slots, end - begin
-        num, begin = num + 1, end
-        cuts &= cuts - 1
-        if not cuts:
-            place[0] = begin
-            return num
+
+cdef inline int64_t next_cut(
+    const uint8_t* text, int64_t i, int64_t stop, int digits, const uint8_t* classes
+) noexcept nogil:
+    """Where the pre-token at ``i`` ends, found by looking at one character after the other."""
+    return cut_later(text, i, stop, classes, digits) if digits else cut(text, i, stop, classes)
+
+
+cdef inline void make_key(
+    Key* key, const Table* table, const uint8_t* text, int64_t begin, int64_t end, int64_t room
+) noexcept nogil:
+    """Make the key of a pre-token; its entry is on its way from memory then."""
+    if end - begin <= IN_PLACE:
+        set_key(key, table, text + begin, end - begin, begin + IN_PLACE <= room)
+        __builtin_prefetch(key.home)
+    elif end - begin <= LONGEST:
+        set_long_key(key, table, text + begin, end - begin)
+    else:
+        key.first = key.second = ~<uint64_t>0  # no text has such bytes
+        key.home, key.size = table.slots, end - begin
