@@ -49,9 +49,11 @@ ONLY = tuple(os.environ.get("SAMEBITS_ONLY", "samebits").split())
 
 
 def extension(source: Path) -> Extension:
-    """Describe one module; it is compiled again when a header of its folder changes."""
+    """Describe one module; it is compiled again when a header of its folder or the one above changes."""
     name = ".".join(source.relative_to("src").with_suffix("").parts)
-    headers = [str(path) for path in sorted(source.parent.glob("*.h"))]
+    headers = [
+        str(path) for folder in (source.parent, source.parent.parent) for path in sorted(folder.glob("*.h"))
+    ]
     return Extension(
         name,
         [str(source)],

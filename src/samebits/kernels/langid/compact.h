@@ -1,7 +1,8 @@
 /* The innermost loops of compact.pyx: finding a feature in the stream, adding its values. */
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "large_pages.h"
 
 #define prefetch(p) __builtin_prefetch(p)
 #define TOP (1ull << 63)
@@ -18,20 +19,6 @@ static inline uint64_t look_up(const uint64_t* table, int down, uint64_t identit
     for (; *p; p++)
         if (*p >> 32 == tag) return (uint32_t)*p;
     return 0;
-}
-
-/* Zeros that are looked up all over, in large pages where there are any. */
-static void* spread_zeros(size_t size) {
-    void* p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(p, size, MADV_HUGEPAGE);
-#endif
-    return p;
-}
-
-static void free_zeros(void* p, size_t size) {
-    if (p) munmap(p, size);
 }
 
 /* Where the list that begins at i ends: four entries at a time, one by one at the end of the stream. */

@@ -9,6 +9,7 @@ class Scorer:
         languages: NDArray[np.uint16],
         values: NDArray[np.int16],
         floors: NDArray[np.int32],
+        finds: bool = True,
     ) -> None: ...
     def score(
         self,

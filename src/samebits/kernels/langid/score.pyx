@@ -12,21 +12,36 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+cimport cython
 import numpy as np
 
 from samebits.kernels.langid.features cimport KEYS_PER_BYTE, NUM_GROUPS, group_of, keys_of, mix
 from samebits.kernels.langid.text.words cimport prefetch
 
+cdef extern from "sums.h" nogil:
+    void add_narrow(const int16_t* rows, const int64_t* chosen, int64_t num, int width, int32_t* sums)
+    void add_vector(const int32_t* row, int width, int32_t* sums)
+    void pay_floors(const int32_t* floors, const int32_t* known, int groups, int num, int32_t* sums)
+    void* spread_zeros(size_t size)
+    void free_zeros(void* p, size_t size)
+
 cdef enum:
     MEMO_BYTES = 1 << 25
     PAD = 16
+    AHEAD = 16  # keys
+    AT_ONCE = 32  # dense rows
+    FEW = 1 << 14  # languages
+
+cdef uint32_t DENSE = 1 << 31  # marks the code of a dense row
+cdef uint32_t ALONE = 1 << 30  # and that of one language: it is value << 14 | language
 
 
+@cython.final
 cdef class Scorer:
     """A model's tables, ready for look-ups without the GIL.
 
     Args: sorted ``keys``; per key the end of its entries; per entry a language and a value; per group and language what a
-    language without the feature pays.
+    language without the feature pays. Without ``finds`` there is no table to find features by their keys: it only adds up values.
     """
 
     def __cinit__(
@@ -36,24 +51,26 @@ cdef class Scorer:
         const uint16_t[::1] languages,
         const int16_t[::1] values,
         const int32_t[:, ::1] floors,
+        bint finds=True,
     ):
         self.keys, self.stops, self.languages, self.values, self.floors = keys, stops, languages, values, floors
         self.num_languages = <int>floors.shape[1]
         self.width = (self.num_languages + PAD - 1) // PAD * PAD
-        self.mask = 1023
-        while self.mask < 2 * <uint64_t>keys.shape[0]:
+        self.finds, self.mask = finds, 1023
+        while finds and self.mask < 2 * <uint64_t>keys.shape[0]:
             self.mask = 2 * self.mask + 1
-        self.slots = <Slot*>calloc(self.mask + 1, sizeof(Slot))
-        self.dense_of = <int64_t*>malloc((keys.shape[0] + 1) * sizeof(int64_t))
-        if self.slots == NULL or self.dense_of == NULL:
-            raise MemoryError
-        self.fill_slots()
-        self.fill_dense()
+        cdef int64_t least = max(8, self.num_languages // 6)
+        self.make_room(least)
+        with nogil:
+            self.fill_values(least)
+            if finds:
+                self.fill_slots()
 
     def __dealloc__(self):
-        free(self.slots)
-        free(self.dense_of)
+        free_zeros(self.slots, (self.mask + 1) * sizeof(Slot))
         free(self.dense)
+        free(self.lists)
+        free(self.codes)
 
     def __reduce__(self):
         return Scorer, (
@@ -62,93 +79,133 @@ cdef class Scorer:
             np.asarray(self.languages),
             np.asarray(self.values),
             np.asarray(self.floors),
+            self.finds,
         )
+
+    cdef int make_room(self, int64_t least) except -1:
+        # Features of so many languages get a dense row.
+        numbers = np.diff(np.asarray(self.stops), prepend=0)
+        listed = numbers[(numbers < least) & ((numbers > 1) | (self.num_languages > FEW))]
+        if len(numbers) >= 1 << 29 or len(listed) + listed.sum() >= 1 << 30:
+            raise OverflowError("a model of more than 536 million n-grams")
+        self.slots = <Slot*>spread_zeros((self.mask + 1) * sizeof(Slot))
+        self.dense = <int16_t*>calloc(np.count_nonzero(numbers >= least) * self.width + 1, sizeof(int16_t))
+        self.lists = <uint32_t*>malloc((len(listed) + listed.sum() + 2) * sizeof(uint32_t))
+        self.codes = <uint32_t*>malloc((len(numbers) + 1) * sizeof(uint32_t))
+        if self.slots == NULL or self.dense == NULL or self.lists == NULL or self.codes == NULL:
+            raise MemoryError
+        return 0
+
+    cdef void fill_values(self, int64_t least) noexcept nogil:
+        cdef int64_t f, start = 0, num_dense = 0, num_listed = 1
+        for f in range(self.keys.shape[0]):
+            self.codes[f] = self.put_values(f, self.stops[f] - start >= least, &num_dense, &num_listed)
+            start = self.stops[f]
 
     cdef void fill_slots(self) noexcept nogil:
         cdef int64_t f
-        cdef uint64_t k
+        cdef uint64_t k, mixed
         for f in range(self.keys.shape[0]):
-            k = mix(self.keys[f]) & self.mask
-            while self.slots[k].feature:
+            if f + AHEAD < self.keys.shape[0]:  # asked for before it is needed
+                prefetch(&self.slots[mix(self.keys[f + AHEAD]) & self.mask])
+            mixed = mix(self.keys[f])
+            k = mixed & self.mask
+            while self.slots[k].found:
                 k = (k + 1) & self.mask
-            self.slots[k] = Slot(key=self.keys[f], feature=f + 1)
+            self.slots[k] = Slot(mixed=mixed, found=self.found_of(f))
 
-    cdef int fill_dense(self) except -1:
-        cdef int64_t f, e, start = 0, row = 0, least = max(8, self.num_languages // 6)
-        for f in range(self.keys.shape[0]):
-            self.dense_of[f] = -1
-            if self.stops[f] - start >= least:
-                self.dense_of[f] = row
-                row += 1
-            start = self.stops[f]
-        self.dense = <int16_t*>calloc(row * self.width + 1, sizeof(int16_t))
-        if self.dense == NULL:
-            raise MemoryError
-        start = 0
-        for f in range(self.keys.shape[0]):
-            if self.dense_of[f] >= 0:
-                for e in range(start, self.stops[f]):
-                    self.dense[self.dense_of[f] * self.width + self.languages[e]] = self.values[e]
-            start = self.stops[f]
-        return 0
+    cdef uint64_t found_of(self, int64_t f) noexcept nogil:
+        return <uint64_t>f << FEATURE_SHIFT | <uint64_t>group_of(self.keys[f]) << GROUP_SHIFT | self.codes[f]
 
-    cdef int64_t find(self, uint64_t key) noexcept nogil:
-        cdef uint64_t k = mix(key) & self.mask
-        while self.slots[k].feature:
-            if self.slots[k].key == key:
-                break
+    cdef uint32_t put_values(self, int64_t f, bint dense, int64_t* num_dense, int64_t* num_listed) noexcept nogil:
+        # Put a feature's values where they are read; returns its code.
+        cdef int64_t e, start = self.stops[f - 1] if f else 0, place = num_listed[0]
+        if self.stops[f] - start == 1 and self.num_languages <= FEW:
+            return ALONE | <uint32_t><uint16_t>self.values[start] << 14 | self.languages[start]
+        if dense:
+            for e in range(start, self.stops[f]):
+                self.dense[num_dense[0] * self.width + self.languages[e]] = self.values[e]
+            num_dense[0] += 1
+            return DENSE | <uint32_t>(num_dense[0] - 1)
+        self.lists[place] = <uint32_t>(self.stops[f] - start)
+        for e in range(start, self.stops[f]):
+            self.lists[place + 1 + e - start] = <uint32_t><uint16_t>self.values[e] << 16 | self.languages[e]
+        num_listed[0] += 1 + self.stops[f] - start
+        return <uint32_t>place
+
+    cdef inline uint64_t find(self, uint64_t mixed) noexcept nogil:
+        cdef uint64_t k = mixed & self.mask
+        while self.slots[k].found and self.slots[k].mixed != mixed:
             k = (k + 1) & self.mask
-        return self.slots[k].feature - 1
+        return self.slots[k].found
 
-    cdef int64_t look_up(self, const uint8_t* p, int64_t n, uint64_t* found) noexcept nogil:
-        # Put feature << 3 | group of the word's known features into found (room for its keys); returns how many.
-        # Each round asks for the memory that the next one needs: one look-up after another would wait for it every time.
-        cdef int64_t i, f, num = 0, num_keys = keys_of(p, n, found)
-        for i in range(num_keys):
-            prefetch(&self.slots[mix(found[i]) & self.mask])
-        for i in range(num_keys):
-            f = self.find(found[i])
-            if f >= 0:
-                prefetch(&self.dense_of[f])
-                prefetch(&self.stops[f])
-                found[num] = <uint64_t>f << GROUP_BITS | <uint64_t>group_of(found[i])
-                num += 1
+    cdef int64_t ask(self, const uint8_t* p, int64_t n, uint64_t* mixed) noexcept nogil:
+        # Put the word's keys, mixed, into ``mixed`` (room: KEYS_PER_BYTE n + 8) and ask for the memory that finds them; returns how many.
+        cdef int64_t i, num = keys_of(p, n, mixed)
         for i in range(num):
-            f = <int64_t>(found[i] >> GROUP_BITS)
-            if self.dense_of[f] >= 0:
-                prefetch(self.dense + self.dense_of[f] * self.width)
-            else:
-                f = self.stops[f - 1] if f else 0
-                prefetch(&self.languages[f])
-                prefetch(&self.values[f])
+            mixed[i] = mix(mixed[i])
+            prefetch(&self.slots[mixed[i] & self.mask])
         return num
 
-    cdef int32_t add_found(self, const uint64_t* found, int64_t num, int32_t* acc) noexcept nogil:
-        # Add the values of such features to acc[:width]; returns the number of n-grams among them.
-        cdef int64_t i, f, e
-        cdef int32_t known[NUM_GROUPS]
-        cdef int g, l
-        cdef const int16_t* row
-        memset(known, 0, sizeof(known))
+    cdef int64_t find_all(self, uint64_t* mixed, int64_t num_keys) noexcept nogil:
+        # Put what is found of the known ones in the place of keys (see FEATURE_SHIFT); returns how many.
+        cdef int64_t i, num = 0
+        for i in range(num_keys):
+            mixed[num] = self.find(mixed[i])
+            num += mixed[num] != 0
+        return num
+
+    cdef void ask_values(self, const uint64_t* found, int64_t num) noexcept nogil:
+        # Ask for the values of such features: one look-up after another would wait for them every time.
+        cdef int64_t i
+        cdef uint32_t code
         for i in range(num):
-            f = <int64_t>(found[i] >> GROUP_BITS)
-            known[found[i] & ((1 << GROUP_BITS) - 1)] += 1
-            if self.dense_of[f] >= 0:
-                row = self.dense + self.dense_of[f] * self.width
-                for l in range(self.width):
-                    acc[l] += row[l]
+            code = <uint32_t>found[i]
+            if code & DENSE:
+                prefetch(self.dense + <int64_t>(code ^ DENSE) * self.width)
+            elif not code & ALONE:
+                prefetch(&self.lists[code])
+
+    cdef int64_t look_up(self, const uint8_t* p, int64_t n, uint64_t* found) noexcept nogil:
+        # All three for one word: what is found of it; returns how many.
+        cdef int64_t num = self.find_all(found, self.ask(p, n, found))
+        self.ask_values(found, num)
+        return num
+
+    cdef void add_found(self, const uint64_t* found, int64_t num, int32_t* known, int32_t* acc) noexcept nogil:
+        # Add the values of such features to acc[:width], and to ``known`` how many of each group they are.
+        cdef int64_t i, num_rows = 0
+        cdef int64_t rows[AT_ONCE]
+        cdef uint32_t code, k
+        cdef const uint32_t* entries
+        for i in range(num):
+            known[group_in(found[i])] += 1
+            code = <uint32_t>found[i]
+            if code & DENSE:
+                rows[num_rows] = code ^ DENSE
+                num_rows += 1
+                if num_rows == AT_ONCE:
+                    add_narrow(self.dense, rows, num_rows, self.width, acc)
+                    num_rows = 0
+            elif code & ALONE:
+                acc[code & 0x3FFF] += <int16_t>(code >> 14 & 0xFFFF)
             else:
-                for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
-                    acc[self.languages[e]] += self.values[e]
-        for g in range(NUM_GROUPS):
-            if known[g]:
-                for l in range(self.num_languages):
-                    acc[l] -= known[g] * self.floors[g, l]
-        return known[0] + known[1] + known[2] + known[3]
+                entries = self.lists + code
+                for k in range(1, entries[0] + 1):
+                    acc[entries[k] & 0xFFFF] += <int16_t>(entries[k] >> 16)
+        add_narrow(self.dense, rows, num_rows, self.width, acc)
+
+    cdef void pay(self, const int32_t* known, int32_t* acc) noexcept nogil:
+        # Take off what languages pay for features: each its floors, and those that have a feature got its value.
+        pay_floors(&self.floors[0, 0], known, NUM_GROUPS, self.num_languages, acc)
 
     cdef int32_t add_word(self, const uint8_t* p, int64_t n, uint64_t* keys, int32_t* acc) noexcept nogil:
         # Add the word's vector to acc[:width]; returns its number of known n-grams.
-        return self.add_found(keys, self.look_up(p, n, keys), acc)
+        cdef int32_t known[NUM_GROUPS]
+        memset(known, 0, sizeof(known))
+        self.add_found(keys, self.look_up(p, n, keys), known, acc)
+        self.pay(known, acc)
+        return known[0] + known[1] + known[2] + known[3]
 
     def score(
         self,
@@ -172,7 +229,6 @@ cdef class Scorer:
         cdef int32_t* slot_of = <int32_t*>calloc(word_stops.shape[0] + 1, sizeof(int32_t))  # memo slot + 1
         cdef int32_t* memo = <int32_t*>malloc(min(most_memo, word_stops.shape[0] + 1) * (self.width + 1) * 4)
         cdef int32_t* vector
-        cdef int l
         try:
             if keys == NULL or acc == NULL or slot_of == NULL or memo == NULL:
                 raise MemoryError
@@ -191,8 +247,7 @@ cdef class Scorer:
                             slot_of[w] = <int32_t>num_memo
                         if slot_of[w]:
                             vector = memo + (slot_of[w] - 1) * (self.width + 1)
-                            for l in range(self.width):
-                                acc[l] += vector[l]
+                            add_vector(vector, self.width, acc)
                             known_view[r] += vector[self.width]
                         else:
                             known_view[r] += self.add_word(&words[start], word_stops[w] - start, keys, acc)
@@ -273,7 +328,7 @@ cdef class Scorer:
             start = word_stops[w - 1] if w else 0
             num = self.look_up(&words[start], word_stops[w] - start, keys)
             for k in range(num):
-                f = <int64_t>(keys[k] >> GROUP_BITS)
+                f = feature_of(keys[k])
                 for e in range(self.stops[f - 1] if f else 0, self.stops[f]):
                     sums[e] += row[self.languages[e]]
             slot_of[w] = 0

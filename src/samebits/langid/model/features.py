@@ -57,9 +57,9 @@ class Features:
         )
         return values
 
-    def scorer(self) -> Scorer:
-        """Make the look-up tables."""
-        return Scorer(self.keys, self.stops, self.languages, self.values, self.floors)
+    def scorer(self, *, finds: bool = True) -> Scorer:
+        """Make the look-up tables; without ``finds`` only those of values."""
+        return Scorer(self.keys, self.stops, self.languages, self.values, self.floors, finds)
 
 
 def group_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from samebits.core.engine import Engine
 from samebits.core.plan import Shard
 from samebits.kernels.langid.dict import first_rows
-from samebits.kernels.langid.leave_one_out import leave_one_out
 from samebits.kernels.langid.score import Scorer, softmax_gradient
+from samebits.kernels.langid.suspects.leave_one_out import leave_one_out
+from samebits.kernels.langid.suspects.own_counts import OwnCounts
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, TEMPERATURE_SHIFT, UNITS_PER_BIT
 from samebits.langid.model.features import Features, derive, features_of_words, powers_of_two
@@ -41,6 +42,7 @@ __all__ = [
     "RefineSample",
     "WordBytes",
     "best_two",
+    "by_label",
     "can_refine",
     "refine",
     "roots_of_shares",
@@ -128,17 +130,29 @@ class RowLeads(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
-    """How far each row's label is behind, its own counts taken out."""
+    """How far each row's label is behind, its own counts taken out, where that is more than some units."""
 
     part_type: ClassVar = RowLeads
+    units: int
 
     def __call__(self, shard: Shard, state: Any, /) -> RowLeads:
         """Return top language and its lead over the label."""
-        rows, words, scorer, labels, counts = state
-        tokens, stops = rows.of(shard.start, shard.stop)
-        part = labels[shard.start : shard.stop]
-        found = leave_one_out(scorer, tokens, stops, words.data, words.stops, part, counts, CONSTANTS)
+        rows, words, counts, labels, order = state
+        chosen = order[shard.start : shard.stop]
+        found = leave_one_out(
+            counts, rows.tokens, rows.stops, words.data, words.stops, labels, chosen, self.units
+        )
         return RowLeads(*found)
+
+
+def by_label(labels: NDArray[np.int32], dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rows that are not dropped, label by label: a label's words are looked up together.
+
+    >>> by_label(np.array([1, 0, 1, 0]), np.array([False, False, True, False])).tolist()
+    [1, 3, 0]
+    """
+    kept = np.flatnonzero(~dropped)
+    return kept[np.argsort(labels[kept].astype(np.uint16), kind="stable")]  # a radix sort
 
 
 def _note_suspects(
@@ -152,10 +166,16 @@ def _note_suspects(
     drop: bool,
 ) -> int:
     """Find rows whose label is far behind; return how many of the rows still kept they are."""
-    full = (state.rows, state.words, features.scorer(), state.labels, features.counts)
-    parts = run_rows(engine, "suspects", LeaveOneOut(), len(state.labels), full)
-    top, lead = (np.concatenate(column) for column in zip(*parts, strict=True))
-    found = np.flatnonzero((lead > config.drop_bits * UNITS_PER_BIT) & ~ledger.dropped)
+    units, order = config.drop_bits * UNITS_PER_BIT, by_label(state.labels, ledger.dropped)
+    counts = OwnCounts(features.scorer(finds=False), features.counts, CONSTANTS)
+    full = (state.rows, state.words, counts, state.labels, order)
+    top, lead = np.zeros((2, len(state.labels)), np.int32)
+    start = 0
+    for part in run_rows(engine, "suspects", LeaveOneOut(units), len(order), full):
+        rows = order[start : start + len(part.top)]
+        top[rows], lead[rows] = part
+        start += len(rows)
+    found = np.flatnonzero(lead > units)
     ledger.note(
         found,
         np.full(len(found), SUSPECT, np.uint8),

@@ -10,19 +10,27 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from samebits.core.plan import Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.piece_files import PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
-from samebits.kernels.langid.leave_one_out import leave_one_out
 from samebits.kernels.langid.score import Scorer
+from samebits.kernels.langid.suspects.leave_one_out import leave_one_out
+from samebits.kernels.langid.suspects.own_counts import OwnCounts
 from samebits.langid.config import LangidConfig
 from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
 from samebits.langid.model.features import Features
 from samebits.langid.model.model_files import write_changed, write_head
-from samebits.langid.training.backoff import REFINE_ROWS, RefineSample, WordBytes, can_refine, refine, top_two
+from samebits.langid.training.backoff import (
+    REFINE_ROWS,
+    RefineSample,
+    WordBytes,
+    by_label,
+    can_refine,
+    refine,
+    top_two,
+)
 from samebits.langid.training.ledger import SUSPECT
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
 from samebits.langid.training.on_workers.ngrams import sum_features
@@ -39,8 +47,7 @@ class SuspectState(NamedTuple):
     """The rows, and the model with its counts."""
 
     rows: RowState
-    scorer: Scorer
-    counts: NDArray[np.uint32]
+    counts: OwnCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +66,19 @@ class FindSuspects:
         rows = state.rows.layout.read(self.folder, node)
         ledger, _ = state.rows.ledger(self.folder, node, rows)
         text, labels = rows.train, rows.labels[: rows.num_train]
+        order, units = by_label(labels, ledger.dropped), config.drop_bits * UNITS_PER_BIT
         top, lead = leave_one_out(
-            state.scorer,
-            text.tokens,
-            text.stops,
-            text.words,
-            text.word_stops,
-            labels,
-            state.counts,
-            CONSTANTS,
+            state.counts, text.tokens, text.stops, text.words, text.word_stops, labels, order, units
         )
-        found = np.flatnonzero((lead > config.drop_bits * UNITS_PER_BIT) & ~ledger.dropped)
+        far = np.flatnonzero(lead > units)
+        far = far[np.argsort(order[far])]
+        found, top, lead = order[far], top[far], lead[far]
         noted = notes_piece(
             found,
             np.full(len(found), SUSPECT, np.uint8),
             cycle=self.cycle,
-            top=top[found],
-            score=lead[found] / UNITS_PER_BIT,
+            top=top,
+            score=lead / UNITS_PER_BIT,
             second=np.zeros(len(found)),
             drop=self.cycle < config.cycles,
         )
@@ -128,7 +131,8 @@ def train_backoff_on_workers(training: WorkerTraining, out: ArtifactWriter) -> l
 
 def _note_suspects(training: WorkerTraining, features: Features, cycle: int) -> int:
     task = FindSuspects(training.folder, f"suspects {cycle}", training.config, cycle)
-    state = SuspectState(training.rows, features.scorer(), features.counts)
+    counts = OwnCounts(features.scorer(finds=False), features.counts, CONSTANTS)
+    state = SuspectState(training.rows, counts)
     parts = training.map_nodes(task.stage, task, state)
     training.note([part.pieces for part in parts])
     return sum(part.told for part in parts)
