@@ -31,6 +31,7 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.answers import take_answers
 from samebits.executors.cluster.dask_values import DaskValue, ask, forget_worker, scatter, tell_when_done
 from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
@@ -44,7 +45,7 @@ from samebits.executors.cluster.workers import (
     make_order,
     packed_state,
     tick,
-    work,
+    work_together,
 )
 from samebits.executors.run_folder import RunFolder
 from samebits.machine.caps import THREAD_CAPS
@@ -98,6 +99,7 @@ class DaskExecutor:
         self._client: Any = None
         self._keys = count(1)  # two threads take from it
         self._futures: dict[str, Any] = {}
+        self._landed: list[Any] = []  # let go with the next message, which takes that along
         self._bare_losses = 0
         self._refusing_since: float | None = None
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -218,6 +220,7 @@ class DaskExecutor:
             pure=False,
             fifo_timeout=0,  # what is submitted first runs first, however close together
         )
+        self._landed = []
         for key, group, future in zip(keys, batch, futures, strict=True):
             self._futures[key] = future
             self._flights.put(key, group)
@@ -227,8 +230,13 @@ class DaskExecutor:
     def _ended(self, future: Any) -> None:
         """Runs in the client's event loop: the worker can have the next message, though this one's answer may wait for company."""
         self._num_ended += 1
-        self._finished.put(future)
-        self._departures.landed()
+        answers = take_answers(self._order.spool, future.key) if future.status == "finished" else None
+        if answers is None:
+            self._finished.put(future)
+            self._departures.landed()
+            return
+        self._landed.append(self._futures.pop(future.key, None))
+        self._end(future, answers)
 
     def _num_flying(self) -> int:
         """Return how many messages workers have; none, if they are all that is left of a lost cluster."""
@@ -395,5 +403,6 @@ class DaskExecutor:
 
 
 def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
-    worker = distributed.get_worker().address
-    return [work((task_key, lambda: task), (state_key, lambda: state), shard, worker) for shard in shards]
+    worker = distributed.get_worker()
+    fetch = (task_key, lambda: task), (state_key, lambda: state)
+    return work_together(*fetch, shards, worker.address, str(worker.get_current_task()))

@@ -24,7 +24,7 @@ __all__ = ["KEPT_PER_WORKER", "Departures"]
 MESSAGES_PER_WORKER = 2  # one in hand and one to go on with
 SHORT_SECONDS = 0.02  # a few times what a message costs: short shards travel together however few wait
 FEW_TOGETHER = 4  # short ones: the engine is four shards a worker ahead, so more would leave workers without
-LONGEST_SECONDS = 4.0  # what a driver that is killed may lose of each message
+LONGEST_SECONDS = 10.0  # what a driver that is killed may lose of each message
 MOST_TOGETHER = 16
 KEPT_PER_WORKER = 48  # shards submitted for each worker where parts are small: enough for two large messages and one waiting
 MOMENT_SECONDS = (
@@ -51,12 +51,14 @@ class Departures:
         """Let a shard wait."""
         with self._change:
             self._waiting.append(flight)
-            self._change.notify()
+            if self._room() > 0:  # else who waits would wake up for nothing
+                self._change.notify()
 
     def landed(self) -> None:
         """Note that there may be room in the air."""
         with self._change:
-            self._change.notify()
+            if self._waiting:
+                self._change.notify()
 
     def close(self) -> None:
         """End ``batches``."""
@@ -80,7 +82,9 @@ class Departures:
                 self._change.wait_for(lambda: self._closed or (self._waiting and self._room() > 0))
                 if self._closed:
                     return
-            time.sleep(MOMENT_SECONDS)
+                is_much = len(self._waiting) >= MOST_TOGETHER * self._workers()
+            if not is_much:
+                time.sleep(MOMENT_SECONDS)
             with self._change:
                 room = self._room()
                 batch = [self._group() for _ in range(room) if self._waiting]
