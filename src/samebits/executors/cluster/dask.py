@@ -77,6 +77,7 @@ CONFIG = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
+    "distributed.client.heartbeat": "30s",  # by which the scheduler knows how late it was seen, and no more
     "distributed.client.scheduler-info-interval": "60s",  # the client asks for what nobody here looks at
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
