@@ -26,7 +26,7 @@ SHORT_SECONDS = 0.02  # a few times what a message costs: short shards travel to
 FEW_TOGETHER = 4  # short ones: the engine is four shards a worker ahead, so more would leave workers without
 LONGEST_SECONDS = 10.0  # what a driver that is killed may lose of each message
 MOST_TOGETHER = 16
-EVEN_SECONDS = 0.3  # of each worker: the end of a stage that takes no longer is shared out at once, in one message for each
+EVEN_SECONDS = 0.5  # of each worker: the end of a stage that takes no longer is shared out at once, in one message for each
 KEPT_PER_WORKER = 48  # shards submitted for each worker where parts are small: enough for two large messages and one waiting
 MOMENT_SECONDS = (
     0.002  # how long the first shard waits for others: parts that came together are taken one after the other
@@ -47,6 +47,7 @@ class Departures:
         self._paces: tuple[float, ...] = ()
         self._task: object = None
         self._alone = False
+        self._last_share = 0  # of a worker, once the end of the stage is shared out
 
     def add(self, flight: Flight) -> None:
         """Let a shard wait."""
@@ -101,7 +102,7 @@ class Departures:
     def _group(self) -> tuple[Flight, ...]:
         first = self._waiting.popleft()
         if first.task is not self._task:
-            self._task, self._alone, self._paces = first.task, False, ()
+            self._task, self._alone, self._paces, self._last_share = first.task, False, (), 0
         group = [first]
         if not self._paces or self._alone:
             return (first,)
@@ -123,7 +124,8 @@ class Departures:
         if number <= MOST_TOGETHER * workers:  # else it is not worth adding up
             left = size + sum(_size(flight.shard) for flight in self._waiting)
             if pace * left <= EVEN_SECONDS * workers:
-                return -(-number // workers)
+                self._last_share = max(self._last_share, -(-number // workers))
+                return self._last_share
         return number // workers
 
 
