@@ -230,7 +230,8 @@ class _Store:
     def _table(self, found: list[Index]) -> RowTable:
         """Number rows over all files."""
         numbers = np.array(self.sizes, np.int64).reshape(-1, NUM_SIZES)
-        firsts = np.searchsorted(numbers[:, 0], self.starts[: len(found)])  # runs of shards end where nodes do
+        # runs of shards end where nodes do
+        firsts = np.searchsorted(numbers[:, 0], self.starts[: len(found)])
         sums = np.add.reduceat(numbers[:, 1:], firsts)
         lines = np.cumsum(sums[:, 2]) - sums[:, 2]
         groups = [Group(index, 0, len(index.sizes)) for index in found]

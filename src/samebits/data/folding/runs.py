@@ -17,10 +17,13 @@ __all__ = ["TogetherNode", "in_runs", "taking_once"]
 
 @runtime_checkable
 class TogetherNode(Protocol):
-    """A node that can tell of several shards as of one."""
+    """A node that can tell of several shards as of one.
+
+    One whose shards are whole sources says ``across_sources = True``: then their lines are counted from nothing anyway.
+    """
 
     def together(self, before: Any, after: Any, /) -> Any:
-        """Return what is told of two consecutive runs of shards of one source; None if they must be told apart."""
+        """Return what is told of two consecutive runs of shards, of one source mostly; None if they must be told apart."""
         ...
 
 
@@ -29,9 +32,11 @@ def in_runs(node: object, shards: Sequence[Shard], told: Sequence[Any]) -> list[
     sizes: list[int] = []
     entries: list[Any] = []
     join = node.together if isinstance(node, TogetherNode) else None
+    everywhere = bool(getattr(node, "across_sources", False))
     source = -1
     for shard, one in zip(shards, told, strict=True):
-        joined = join(entries[-1], one) if join and shard.source == source else None
+        is_next = entries and (everywhere or shard.source == source)
+        joined = join(entries[-1], one) if join and is_next else None
         if joined is None:
             sizes.append(1)
             entries.append(one)

@@ -24,14 +24,13 @@ def put_answers(folder: str, name: str, answers: list[bytes]) -> None:
     """Write the answers of one message, if the disk takes them; twice the same if a task runs twice."""
     path = _path(folder, name)
     data = pickle.dumps(answers, protocol=pickle.HIGHEST_PROTOCOL)
-    mine = f"{path}-{os.getpid()}"
+    mine = path.with_name(f"{path.name}-{os.getpid()}")
     try:
-        with Path(mine).open("wb", buffering=0) as file:
-            file.write(xxhash.xxh3_128_digest(data) + data)
-        os.rename(mine, path)
+        mine.write_bytes(xxhash.xxh3_128_digest(data) + data)
+        mine.rename(path)
     except OSError:
         with suppress(OSError):
-            os.unlink(mine)
+            mine.unlink()
 
 
 def take_answers(folder: str, name: str) -> list[bytes] | None:
@@ -40,16 +39,10 @@ def take_answers(folder: str, name: str) -> list[bytes] | None:
         return None
     path = _path(folder, name)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        data = path.read_bytes()
+        path.unlink()
     except OSError:
         return None
-    try:
-        data = os.read(file, os.fstat(file).st_size)
-        os.unlink(path)
-    except OSError:
-        return None
-    finally:
-        os.close(file)
     digest, packed = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
     if xxhash.xxh3_128_digest(packed) != digest:
         return None
@@ -57,5 +50,5 @@ def take_answers(folder: str, name: str) -> list[bytes] | None:
     return answers
 
 
-def _path(folder: str, name: str) -> str:
-    return f"{folder}/answers-{name}"
+def _path(folder: str, name: str) -> Path:
+    return Path(folder) / f"answers-{name}"

@@ -32,6 +32,7 @@ from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.answers import take_answers
+from samebits.executors.cluster.dask_task import run_message
 from samebits.executors.cluster.dask_values import DaskValue, ask, forget_worker, scatter, tell_when_done
 from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights
@@ -45,7 +46,6 @@ from samebits.executors.cluster.workers import (
     make_order,
     packed_state,
     tick,
-    work_together,
 )
 from samebits.executors.run_folder import RunFolder
 from samebits.machine.caps import THREAD_CAPS
@@ -77,7 +77,6 @@ CONFIG = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
-    "distributed.client.heartbeat": "30s",  # by which the scheduler knows how late it was seen, and no more
     "distributed.client.scheduler-info-interval": "60s",  # the client asks for what nobody here looks at
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
@@ -124,10 +123,8 @@ class DaskExecutor:
     def _connect(self) -> None:
         address = self._options.address
         scratch = {"temporary-directory": str(self._run_folder.path)} if self._run_folder else {}
-        with (
-            dask.config.set({**CONFIG, **scratch}),
-            interrupts_blocked(),
-        ):  # threads and processes made here take no Ctrl-C
+        # threads and processes made here take no Ctrl-C
+        with dask.config.set({**CONFIG, **scratch}), interrupts_blocked():
             try:
                 if not address:
                     self._cluster = self._start_cluster()
@@ -215,7 +212,7 @@ class DaskExecutor:
             calls.append((task.key, state.key, *sent, tuple(flight.shard for flight in group)))
         keys = [f"samebits-{self._order.token}-{next(self._keys)}" for _ in batch]
         futures = self._client.map(
-            *(_run, *map(list, zip(*calls, strict=True))),
+            *(run_message, *map(list, zip(*calls, strict=True))),
             key=keys,
             retries=0,
             pure=False,
@@ -232,12 +229,12 @@ class DaskExecutor:
         """Runs in the client's event loop: the worker can have the next message, though this one's answer may wait for company."""
         self._num_ended += 1
         answers = take_answers(self._order.spool, future.key) if future.status == "finished" else None
-        if answers is None:
-            self._finished.put(future)
-            self._departures.landed()
+        if answers is not None:
+            self._landed.append(self._futures.pop(future.key, None))
+            self._end(future, answers)
             return
-        self._landed.append(self._futures.pop(future.key, None))
-        self._end(future, answers)
+        self._finished.put(future)
+        self._departures.landed()
 
     def _num_flying(self) -> int:
         """Return how many messages workers have; none, if they are all that is left of a lost cluster."""
@@ -401,9 +398,3 @@ class DaskExecutor:
         clean_up(self._order, self._environment, VARIABLES)
         if self._run_folder is not None:
             self._run_folder.remove()
-
-
-def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
-    worker = distributed.get_worker()
-    fetch = (task_key, lambda: task), (state_key, lambda: state)
-    return work_together(*fetch, shards, worker.address, str(worker.get_current_task()))
