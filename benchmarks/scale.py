@@ -32,12 +32,14 @@ WORKERS = (1, 8, 64, 1000)
 SIZES = (10**9, 10**11, 10**12, 10**13)
 PAIRS = "graph_matrix"  # its size is a number of pairs
 PAIR_SIZES = (10**6, 10**8, 10**10)
-# GB, for jobs whose output grows with their input: both so much that caches are as cold as they get, and what is left grows
+# GB, both so much that caches are as cold as they get, and nodes have several shards
 MANY = {
     "tokens": (1.0, 6.0),
     "charset_decode": (0.6, 2.4),
     "count": (1.0, 8.0),
+    "charset": (0.6, 2.4),
     "langid_exact": (0.3, 2.0),
+    "langid_backoff": (0.3, 2.0),
 }
 ONE_MS = 1e-3  # about what a task costs the driver on Dask
 

@@ -80,7 +80,7 @@ def fit(
     between for a table of distinct words. ``in_bytes`` says that sizes are bytes that the plan hashes and workers read, not pairs.
     ``words`` are what each different word costs the driver, where inputs of both sizes have the same ones, and how many they are.
     ``many`` is what the driver does in and beside the stages of a third and a fourth input, much larger ones, if that was measured: then they tell what
-    grows, and what each further shard of a node costs.
+    grows, and with ``large`` what each further shard of a node costs.
     """
     rest_power = (
         power if in_bytes else 0.5
@@ -128,17 +128,19 @@ def fit(
 
 
 def _driver_of_shard(stage: dict[str, Any], large: dict[str, Any], many: Sequence[dict[str, Any]]) -> float:
-    """Return what each further shard of a node costs the driver, from two inputs with nodes of several shards."""
-    found = []
+    """Return what each further shard of a node costs the driver: of three sizes of nodes, the steeper of two ways to the largest.
+
+    From nodes of one shard, where caches are warmer, and from nodes of some.
+    """
+    found = [(1.0, stage["driver"] / stage["shards"])]
     for cost in many:
         same = [each for each in cost.get("stages", ()) if each["name"] == stage["name"] and each["shards"]]
         if same:
             shards = stage["shards"] * cost["input_bytes"] / large["input_bytes"]
             found.append((shards / same[0]["shards"], same[0]["driver"] / same[0]["shards"]))
-    if len(found) < 2 or found[1][0] - found[0][0] < 1.0:
-        return 0.0
-    (few, less), (several, more) = found
-    return max(0.0, float((more - less) / (several - few)))
+    *fewer, (most, seconds) = found
+    slopes = [(seconds - less) / (most - few) for few, less in fewer if most - few >= 1.0]
+    return max([0.0, *map(float, slopes)])
 
 
 def _growth(small: dict[str, Any], large: dict[str, Any], name: str) -> float:

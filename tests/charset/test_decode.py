@@ -11,6 +11,7 @@ import pytest
 import samebits
 from samebits.charset.conversion.decode import DecodeConfig
 from samebits.core.options import RunOptions
+from samebits.data.folding import shape
 from samebits.errors import TooManyBadRows
 
 TEXT = "Die Straße führt über den Fluss.\n\nGrüße aus Köln, schöne Tage!\r\nÄpfel und Öl für die Küche\n"
@@ -54,6 +55,33 @@ def test_the_table_has_every_file_with_encoding_and_rows(raw: Path, tmp_path: Pa
     assert table["de/empty.txt"]["rows"] == 0
     assert sum(entry["rows"] for entry in table.values()) == record.metrics["rows"] == 5
     assert record.metrics["encodings"]["empty"] == 1
+
+
+@pytest.mark.parametrize("fewest_nodes", [64, 3], ids=["a file each", "several files each"])
+def test_the_table_has_empty_files_in_their_place_whatever_the_nodes_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest_nodes: int
+) -> None:
+    monkeypatch.setattr(shape, "FEWEST_NODES", fewest_nodes)
+    (tmp_path / "raw").mkdir()
+    names = [f"{number:02}.txt" for number in range(24)]
+    full = [name for number, name in enumerate(names) if number not in (0, 1, 7, 8, 15, 23)]
+    for name in names:
+        (tmp_path / "raw" / name).write_bytes(TEXT.encode("cp1252") if name in full else b"")
+    record = decode(tmp_path / "raw", tmp_path / "out")
+    table = lines(tmp_path / "out" / "files.jsonl")
+    assert [entry["file"] for entry in table] == names
+    assert [entry["file"] for entry in table if entry["rows"]] == full
+    assert record.metrics["encodings"] == {"cp1252": len(full), "empty": 6}
+    assert record.metrics["bytes"] == sum(entry["bytes"] for entry in table)
+
+
+def test_a_table_of_empty_files_has_them_all(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "raw" / name).touch()
+    decode(tmp_path / "raw", tmp_path / "out")
+    assert [entry["file"] for entry in lines(tmp_path / "out" / "files.jsonl")] == ["a.txt", "b.txt"]
+    assert (tmp_path / "out" / "rows.jsonl").read_bytes() == b""
 
 
 def test_labels_come_from_the_model_or_from_nowhere(raw: Path, tmp_path: Path) -> None:

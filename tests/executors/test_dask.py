@@ -54,6 +54,12 @@ def test_a_worker_that_dies_while_values_are_copied_is_not_waited_for(executor: 
     assert found == ["value"] * len(SHARDS)
 
 
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no answer be found in the spool, so that all of them have to be fetched."""
+    monkeypatch.setattr("samebits.executors.cluster.dask.take_answers", lambda folder, name: None)
+
+
 class ComputedAgain:
     """A future whose answer was lost with a worker, and is there once more when it is looked at again."""
 
@@ -69,15 +75,23 @@ class ComputedAgain:
         return getattr(self._future, name)
 
 
+@pytest.mark.usefixtures("fetched")
 def test_an_answer_that_is_computed_again_while_it_is_fetched_lands(
     executor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    land = executor._land
-    monkeypatch.setattr(executor, "_land", lambda batch: land([ComputedAgain(future) for future in batch]))
+    land, looked_at = executor._land, []
+
+    def land_again(batch: list[Any]) -> None:
+        looked_at.extend(batch)
+        land([ComputedAgain(future) for future in batch])
+
+    monkeypatch.setattr(executor, "_land", land_again)
     flight = executor.submit(tasks.AddState(), SHARDS[0], executor.publish("value"))
     assert flight.result(timeout=PATIENCE_SECONDS).index == 0
+    assert len(looked_at) == 1
 
 
+@pytest.mark.usefixtures("fetched")
 def test_answers_that_cannot_be_read_end_the_run(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def land(batch: list[Any]) -> None:
         raise RuntimeError("planted")

@@ -63,15 +63,21 @@ def test_of_a_long_stage_one_shard_leaves_for_each_worker_until_the_pace_is_know
 
 
 def test_long_shards_travel_together_while_that_leaves_as_much_for_every_worker() -> None:
-    departures = at_pace(0.1, workers=2)
+    departures = at_pace(0.5, workers=2)
     assert [len(group) for group in groups(departures, flights(30))] == [15, 7, 4, 2]
     assert [len(group) for group in groups(departures, [])] == [1, 1]
 
 
-def test_a_group_has_no_more_than_sixteen_shards_and_four_seconds() -> None:
+def test_a_group_has_no_more_than_sixteen_shards_and_ten_seconds() -> None:
     assert [len(group) for group in groups(at_pace(0.1, workers=1), flights(100))] == [16, 16]
-    assert [len(group) for group in groups(at_pace(1.5, workers=1), flights(100))] == [2, 2]
-    assert [len(group) for group in groups(at_pace(5.0, workers=1), flights(100))] == [1, 1]
+    assert [len(group) for group in groups(at_pace(4.0, workers=1), flights(100))] == [2, 2]
+    assert [len(group) for group in groups(at_pace(11.0, workers=1), flights(100))] == [1, 1]
+
+
+def test_the_last_moment_of_a_stage_is_shared_out_at_once() -> None:
+    assert [len(group) for group in groups(at_pace(0.14, workers=2), flights(7))] == [4, 3]
+    assert [len(group) for group in groups(at_pace(0.15, workers=2), flights(7))] == [3, 2, 2]
+    assert [len(group) for group in groups(at_pace(0.3, workers=2), flights(7))] == [3, 2, 1, 1]
 
 
 def test_what_finds_no_room_in_the_air_waits_until_something_lands() -> None:

@@ -77,6 +77,12 @@ class CountFold:
         told = [self._count_shard(table, shard, state) for shard in shards]
         return told, [list(piece) if len(piece[2]) else None for piece in table.partitions(self.partitions)]
 
+    def together(self, before: list[Any], after: list[Any], /) -> list[Any] | None:
+        """Add up what two runs of shards without bad rows have."""
+        if before[0] or after[0]:
+            return None
+        return [[], before[1] + after[1], before[2] + after[2]]
+
     def _count_shard(self, table: NgramTable, shard: Shard, corpus: Corpus) -> list[Any]:
         num_lines, num_blank = 0, 0
         bad: list[BadRow] = []

@@ -24,9 +24,7 @@ EARLIER = "events.earlier.jsonl"
 # look it rests so many times as long.
 SAMPLE_SECONDS = 0.25
 RESTS = 1000
-SHARE_OF_RUN = (
-    20  # of a long run fewer are as good a picture: a rest is a twentieth of what it has taken so far
-)
+SHARE_OF_RUN = 10  # of a long run fewer are as good a picture: a rest is a tenth of what it has taken so far
 FLUSHES_PER_SAMPLE = 20  # 80 a second at most, of 5 microseconds each
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 

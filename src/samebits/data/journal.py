@@ -14,9 +14,9 @@ Both files are only ever appended to. After a crash a torn last line, or a part 
 costs that part only: it is computed again. The digest in the log stays and is compared with the new one, which is how a
 task that is not deterministic gives itself away.
 
-A killed process loses nothing that was written; only a power cut can, so the files are synced at most once a second
+A killed process loses nothing that was written; only a power cut can, so the files are synced at most once in five seconds
 instead of after every part (a part costs about 10 µs that way instead of milliseconds), by a thread that only waits: the driver
-has shards to compute. What went wrong there is raised a second later.
+has shards to compute. What went wrong there is raised the next time.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ __all__ = [
 ]
 
 # How ``folding`` gathers shards and nodes into tasks; raised when that changes, because parts are kept by the number of their task.
-FOLD_SHAPE = 3
-SYNC_SECONDS = 1.0
+FOLD_SHAPE = 4
+SYNC_SECONDS = 5.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 

@@ -43,6 +43,7 @@ from samebits.tokens.tokenizers.vocab import Tokenizer
 __all__ = ["build"]
 
 COUNTERS = ("num_lines", "num_dropped", "num_cut", "num_unknown", "text_bytes")
+NUM_SIZES = 4  # of each run of shards: number of the first, rows, ids, lines
 ALL_BITS = (1 << 64) - 1
 
 
@@ -110,8 +111,8 @@ def _tokenizer(plan: Plan, config: TokensConfig, engine: Engine) -> Tokenizer:
 class _Store:
     """Takes in what workers tell, in shard order, and lets them write.
 
-    State: ``line_base`` lines before this shard in its own file; ``num_used`` usable rows so far; ``sizes`` rows, ids and lines of each shard,
-    one after the other; ``counts`` what became of lines; ``last`` the shard in which ``--limit`` is reached, which is encoded again for ``left`` rows;
+    State: ``line_base`` lines before this shard in its own file; ``num_used`` usable rows so far; ``sizes`` number, rows, ids and lines of each run of
+    shards, one after the other; ``counts`` what became of lines; ``last`` the shard in which ``--limit`` is reached, which is encoded again for ``left`` rows;
     ``growing`` the file of ids that is written meanwhile, if there is one.
     """
 
@@ -190,7 +191,7 @@ class _Store:
         self._refuse_long(shard, told)
         self._refuse_special(shard, told)
         self.out.bad_rows.take(self.plan, shard, told.bad, num_lines=told.num_lines)
-        self.sizes.extend((told.num_rows, told.num_tokens, told.num_lines))
+        self.sizes.extend((shard.index, told.num_rows, told.num_tokens, told.num_lines))
         for name in COUNTERS:
             self.counts[name] += getattr(told, name)
         self.line_base += told.num_lines
@@ -225,15 +226,17 @@ class _Store:
         task = CountNode(self.workers.folder, node, LIMIT)
         state = (self.plan.shards, self.starts, self.state)
         ((_, part),) = self.workers.map(LIMIT, task, [last], state, unit="bytes")
-        if len(self.sizes) == 3 * last.index:  # else this is a second try, after a part was lost
-            self.add(last, EncodedShard(*part.told[0]))
+        if len(self.sizes) == NUM_SIZES * last.index:  # else this is a second try, after a part was lost
+            self.add(last, EncodedShard(*part.told[1][0]))
         file: Index = part.pieces
         return file
 
     def _table(self, found: list[Index]) -> RowTable:
         """Number rows over all files."""
-        numbers = np.array(self.sizes, np.int64).reshape(-1, 3)
-        sums = np.add.reduceat(numbers, self.starts[: len(found)])
+        numbers = np.array(self.sizes, np.int64).reshape(-1, NUM_SIZES)
+        # runs of shards end where nodes do
+        firsts = np.searchsorted(numbers[:, 0], self.starts[: len(found)])
+        sums = np.add.reduceat(numbers[:, 1:], firsts)
         lines = np.cumsum(sums[:, 2]) - sums[:, 2]
         groups = [Group(index, 0, len(index.sizes)) for index in found]
         return RowTable.of(groups, sums[:, :2].tolist(), lines.tolist())

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
@@ -29,7 +31,7 @@ from samebits.core.engine import Engine
 from samebits.core.plan import Plan, Shard
 from samebits.data.artifact import ArtifactWriter, open_artifact
 from samebits.data.compressed.decoders import BrokenStream, decompressed
-from samebits.data.folding.output_file import row_pieces, write_output
+from samebits.data.folding.output_file import KeptBytes, row_pieces, write_outputs
 from samebits.data.folding.piece_files import Index
 from samebits.data.folding.tree import folding
 from samebits.data.inputs.corpus import Corpus, Source, open_corpus
@@ -39,6 +41,7 @@ __all__ = ["JOB", "DecodeConfig"]
 
 #: One shard a file: an encoding is a property of the whole file, and most are small.
 WHOLE_FILE = 1 << 62
+WRITE = "write rows.jsonl"  # the stage; the table is written in it as well
 #: So much of a file decides its encoding.
 HEAD_BYTES = 16384
 
@@ -132,16 +135,44 @@ class DecodeShard:
 
 @dataclass(frozen=True, slots=True)
 class DecodeFiles:
-    """Some files, whose rows a worker keeps."""
+    """Some files, whose rows and lines of the table a worker keeps."""
 
+    across_sources: ClassVar = True  # a shard is a file
     config: DecodeConfig
 
     def count(self, shards: Sequence[Shard], state: tuple[Corpus, Model], /) -> tuple[list[Any], list[Any]]:
-        """Tell each file's entry, what could not be used and how many lines there were; return the rows in pieces."""
-        task = DecodeShard(self.config)
+        """Tell of each file what could not be used, its lines, rows, undecodable bytes and encoding.
+
+        Return the rows in pieces, and in the last piece the lines of the table: of these files and of empty ones behind them.
+        """
+        task, encode = DecodeShard(self.config), msgspec.json.Encoder().encode
         parts = [task(shard, state) for shard in shards]
-        told = [[part.file, part.bad, part.num_lines] for part in parts]
-        return told, [piece for part in parts for piece in row_pieces(part.rows)]
+        told, lines = [], []
+        for shard, part in zip(shards, parts, strict=True):
+            entry = part.file
+            name = entry["encoding"] or "unknown"
+            told.append([part.bad, part.num_lines, entry["rows"], entry["undecodable_bytes"], {name: 1}])
+            before = _empty_sources(state[0], 0, shard.source) if not shard.index else []
+            after = _empty_sources(state[0], shard.source + 1)
+            lines += [encode(one) + b"\n" for one in (*before, entry, *after)]
+        return told, [
+            *(piece for part in parts for piece in row_pieces(part.rows)),
+            memoryview(b"".join(lines)),
+        ]
+
+    def together(self, before: list[Any], after: list[Any], /) -> list[Any] | None:
+        """Add up what two runs of usable files tell."""
+        if before[0] or after[0]:
+            return None
+        encodings = {name: before[-1].get(name, 0) + number for name, number in after[-1].items()}
+        numbers = (one + other for one, other in zip(before[1:4], after[1:4], strict=True))
+        return [[], *numbers, {**before[-1], **encodings}]
+
+
+def _empty_sources(corpus: Corpus, start: int, stop: int | None = None) -> list[FileEntry]:
+    """Return the entries of files without a byte, which no shard has: from a place on, up to the first that is not empty."""
+    found = takewhile(lambda source: not source.size, islice(corpus.sources, start, stop))
+    return [_entry(source, None, rows=0, undecodable=0) for source in found]
 
 
 def _read(source: Source) -> bytes:
@@ -196,7 +227,7 @@ class DecodeJob:
     summary: str = "decode files of unknown encoding to rows of text"
     Config: type[DecodeConfig] = DecodeConfig
     default_executor: str = "threads"
-    stages: tuple[str, ...] = ("decode", "write rows.jsonl")
+    stages: tuple[str, ...] = ("decode", WRITE)
     bytes_per_worker: int = 200_000_000
     floating: bool = (
         True  # confidences are shares of exp(); its last bit is the business of the CPU's library
@@ -219,17 +250,24 @@ class DecodeJob:
 
     def run(self, plan: Plan, config: DecodeConfig, engine: Engine, out: ArtifactWriter) -> dict[str, Any]:
         """Write ``rows.jsonl`` and ``files.jsonl``; every file is in the table, empty ones too."""
-        encode = msgspec.json.Encoder().encode
         corpus: Corpus = plan.inputs[0]
-        table = [_entry(source, None, rows=0, undecodable=0) for source in corpus.sources]
+        num_empty = len(corpus.sources) - len(plan.shards)
+        encodings = Counter({"empty": num_empty} if num_empty else {})
+        totals = Counter({"rows": 0, "undecodable_bytes": 0})
 
         def take(shard: Shard, told: Any) -> None:
-            table[shard.source], bad, num_lines = told
+            bad, num_lines, num_rows, undecodable, found = told
             out.bad_rows.take(plan, shard, bad, num_lines=num_lines)
+            totals.update(rows=num_rows, undecodable_bytes=undecodable)
+            encodings.update(found)
 
         def write(found: list[Index]) -> None:
             out.bad_rows.check()
-            write_output(workers, out, "rows.jsonl", found)
+            rows = KeptBytes.of(found, pieces=[range(len(index.sizes) - 1) for index in found])
+            table = KeptBytes.of(
+                found, _table_without(found, corpus), [[len(index.sizes) - 1] for index in found]
+            )
+            write_outputs(workers, out, WRITE, {"rows.jsonl": rows, "files.jsonl": table})
 
         with folding(engine, plan.digest) as workers:
             workers.run_rows(
@@ -241,10 +279,20 @@ class DecodeJob:
                 unit="bytes",
                 then=write,
             )
-        out.write_bytes("files.jsonl", b"".join(encode(entry) + b"\n" for entry in table))
-        summary = _summary(table)
+        summary = {
+            "files": len(corpus.sources),
+            "bytes": corpus.num_bytes,
+            **totals,
+            "encodings": dict(sorted(encodings.items())),
+        }
         out.write_json("summary.json", summary)
         return summary
+
+
+def _table_without(found: Sequence[Index], corpus: Corpus) -> bytes:
+    """Return the table if all files are empty, so that no worker has a line of it."""
+    encoder = msgspec.json.Encoder()
+    return b"" if found else encoder.encode_lines(_empty_sources(corpus, 0))
 
 
 def _model(path: str) -> tuple[Model, str]:
@@ -253,20 +301,6 @@ def _model(path: str) -> tuple[Model, str]:
         return CharsetModel.load(path), open_artifact(path, job="charset").digest
     model = open_model(path) if path else shipped_model()
     return model, model.digest
-
-
-def _summary(table: list[FileEntry]) -> dict[str, Any]:
-    encodings: dict[str, int] = {}
-    for entry in table:
-        name = entry["encoding"] or ("empty" if not entry["bytes"] else "unknown")
-        encodings[name] = encodings.get(name, 0) + 1
-    return {
-        "files": len(table),
-        "bytes": sum(entry["bytes"] for entry in table),
-        "rows": sum(entry["rows"] for entry in table),
-        "undecodable_bytes": sum(entry["undecodable_bytes"] for entry in table),
-        "encodings": dict(sorted(encodings.items())),
-    }
 
 
 JOB = DecodeJob()

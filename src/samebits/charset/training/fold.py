@@ -6,6 +6,7 @@ projected to byte pairs of each of its encodings. The driver gets the models, an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from samebits.charset.training.project import project_language
 from samebits.charset.training.tables import LanguageCounts, PlainCounts, add_counts
 from samebits.charset.training.tasks import (
     NUM_FIRST_TEXTS,
+    SUMS,
     CountSlice,
     Inputs,
     ProjectedPart,
@@ -76,6 +78,15 @@ class CharsetFold:
             for language, counts in part.languages.items():
                 found.setdefault(language, _Language()).add(counts, part.first[language])
         return told, [found[name].piece() if name in found else None for name in self.languages]
+
+    def together(self, before: dict[str, Any], after: dict[str, Any], /) -> dict[str, Any]:
+        """Add up what two runs of slices tell: faults have the numbers of their items."""
+        added = {name: before[name] + after[name] for name in (*SUMS, "items")}
+        for name in ("other", "used"):
+            counts = Counter(before[name])
+            counts.update(after[name])
+            added[name] = dict(counts)
+        return {**before, **added}
 
     def merge(self, pieces: Iterable[Any], /) -> list[Any]:
         """Add up the counts of one language."""

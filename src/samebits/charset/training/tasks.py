@@ -26,6 +26,7 @@ from samebits.core.plan import Shard
 from samebits.data.artifact import ArtifactWriter
 
 __all__ = [
+    "SUMS",
     "CountSlice",
     "Inputs",
     "ProjectedPart",
@@ -36,6 +37,7 @@ __all__ = [
     "pairs_by_language",
 ]
 
+SUMS = ("read", "blank", "left_out", "placeholders")  # fields of a SlicePart that are added up
 #: How many first texts a recipe book may make extra samples from, and how much of each it sees.
 NUM_FIRST_TEXTS = 20
 FIRST_TEXT_CHARS = 2000
@@ -228,7 +230,7 @@ class Sums:
 
     def add(self, part: SlicePart, slices: Slices, out: ArtifactWriter) -> None:
         """Take one shard's part; shards come in order."""
-        for name in ("read", "blank", "left_out", "placeholders"):
+        for name in SUMS:
             self.totals[name] += getattr(part, name)
         self.other.update(part.other)
         self.used.update(part.used)

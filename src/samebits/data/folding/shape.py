@@ -83,15 +83,18 @@ def row_starts(shards: ShardTable) -> NDArray[np.int64]:
     >>> row_starts(cut([1 << 20] * 128 + [1 << 30] * 2, cell=1 << 40))[-4:]
     array([124, 126, 128, 129])
     """
-    fan_in, lengths = fan_in_of(len(shards)), shards.columns[2] - shards.columns[1]
-    most_units = node_units(int(lengths.sum()))
+    number, fan_in = len(shards), fan_in_of(len(shards))
+    ends = np.cumsum(shards.columns[2] - shards.columns[1])  # units up to the end of each shard
+    most_units = node_units(int(ends[-1]) if number else 0)
+    before = np.concatenate([[0], ends[:-1]])[:number]
+    # of each shard the first that does not fit into a node with it; a shard that is too long is a node by itself
+    stops = np.maximum(np.searchsorted(ends, before + most_units, side="right"), np.arange(1, number + 1))
+    nexts = np.minimum(stops, np.arange(number) + fan_in).tolist()
     starts: list[int] = []
-    units = 0
-    for number, length in enumerate(lengths.tolist()):
-        units += length
-        if not starts or number - starts[-1] == fan_in or units > most_units:
-            starts.append(number)
-            units = length
+    first = 0
+    while first < number:
+        starts.append(first)
+        first = nexts[first]
     return np.array(starts, np.int64)
 
 

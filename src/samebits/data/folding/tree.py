@@ -29,6 +29,7 @@ from samebits.core.observing.events import Warned
 from samebits.core.plan import Shard, ShardTable
 from samebits.data.folding.kept_parts import KeptPart, Several, SeveralParts, kept_part
 from samebits.data.folding.piece_files import Index, PieceFolder, PieceLost
+from samebits.data.folding.runs import in_runs, taking_once
 from samebits.data.folding.shape import consecutive, fan_in_of, group_shards, light_nodes, row_starts
 from samebits.data.folding.stages import fold_stages
 
@@ -127,14 +128,14 @@ class Folding:
             stage: Name of the first stage.
             fold: How.
             shards: What.
-            take: Is given what the first stage tells of each shard, once, in shard order.
+            take: Is given what the first stage tells of each shard, or run of shards (``runs``), once, in shard order.
             partitions: How many pieces ``fold.count`` gives.
             state: For ``fold.count``.
             unit: What shards count.
             then: Is given what was told of each partition, with the index of the pieces it keeps; it may read them, on the
                 workers by ``map``, and is called again if one was lost.
         """
-        once = _once(shards, take)
+        once = taking_once(shards, take)
         return self._until_whole(lambda: then(self._fold(stage, fold, shards, once, partitions, state, unit)))
 
     def run_rows(
@@ -165,7 +166,7 @@ class Folding:
             full: Asked after each node; once it is true, shards after that node are left out.
             kept: Is given number and file of each node as it comes, in order, and from the first one again if a piece was lost.
         """
-        once = _once(shards, take)
+        once = taking_once(shards, take)
         starts = row_starts(shards) if starts is None else starts
         return self._until_whole(
             lambda: then(self._keep(stage, node, shards, once, starts, state, unit, full, kept))
@@ -293,24 +294,6 @@ class Folding:
         return part._replace(data=b"")
 
 
-def _once(shards: ShardTable, take: Callable[[Shard, Any], None]) -> Callable[[int, Sequence[Any]], bool]:
-    """Return what hands on what is told of each shard, from the given number on, and never twice.
-
-    It says whether nothing further has been handed on yet: a run that stops early stops there again.
-    """
-    taken, last = 0, -1
-
-    def take_new(first: int, told: Sequence[Any]) -> bool:
-        nonlocal taken, last
-        for number, one in enumerate(told, first):
-            if number >= taken:
-                take(shards[number], one)
-                taken, last = number + 1, first
-        return first == last
-
-    return take_new
-
-
 def most_files(partitions: int) -> int:
     """Return how many files the reducers of so many partitions read.
 
@@ -342,8 +325,9 @@ class CountNode:
         """Count the shards of a node."""
         shards, starts, inner = state
         first, last = [*starts[shard.index : shard.index + 2].tolist(), len(shards)][:2]
-        told, pieces = self.fold.count(shards[first:last], inner)
-        return kept_part(self.folder, self.stage, shard.index, told, pieces)
+        own = shards[first:last]
+        told, pieces = self.fold.count(own, inner)
+        return kept_part(self.folder, self.stage, shard.index, in_runs(self.fold, own, told), pieces)
 
 
 @dataclass(frozen=True, slots=True)

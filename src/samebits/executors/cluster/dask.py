@@ -29,6 +29,8 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.answers import take_answers
+from samebits.executors.cluster.dask_task import run_message
 from samebits.executors.cluster.dask_values import DaskValue, ask, scatter, tell_when_done
 from samebits.executors.cluster.dask_watch import CONNECT_SECONDS, START_SECONDS, watch, workers_of
 from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
@@ -41,7 +43,6 @@ from samebits.executors.cluster.workers import (
     look,
     make_order,
     packed_state,
-    work,
 )
 from samebits.executors.run_folder import RunFolder
 from samebits.machine.caps import THREAD_CAPS
@@ -95,6 +96,7 @@ class DaskExecutor:
         self._client: Any = None
         self._keys = count(1)  # two threads take from it
         self._futures: dict[str, Any] = {}
+        self._landed: list[Any] = []  # let go with the next message, which takes that along
         self._bare_losses = 0
         self._refusing_since: float | None = None
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -118,10 +120,8 @@ class DaskExecutor:
     def _connect(self) -> None:
         address = self._options.address
         scratch = {"temporary-directory": str(self._run_folder.path)} if self._run_folder else {}
-        with (
-            dask.config.set({**CONFIG, **scratch}),
-            interrupts_blocked(),
-        ):  # threads and processes made here take no Ctrl-C
+        # threads and processes made here take no Ctrl-C
+        with dask.config.set({**CONFIG, **scratch}), interrupts_blocked():
             try:
                 if not address:
                     self._cluster = self._start_cluster()
@@ -207,12 +207,13 @@ class DaskExecutor:
             calls.append((task.key, state.key, *sent, tuple(flight.shard for flight in group)))
         keys = [f"samebits-{self._order.token}-{next(self._keys)}" for _ in batch]
         futures = self._client.map(
-            *(_run, *map(list, zip(*calls, strict=True))),
+            *(run_message, *map(list, zip(*calls, strict=True))),
             key=keys,
             retries=0,
             pure=False,
             fifo_timeout=0,  # what is submitted first runs first, however close together
         )
+        self._landed = []
         for key, group, future in zip(keys, batch, futures, strict=True):
             self._futures[key] = future
             self._flights.put(key, group)
@@ -222,6 +223,11 @@ class DaskExecutor:
     def _ended(self, future: Any) -> None:
         """Runs in the client's event loop: the worker can have the next message, though this one's answer may wait for company."""
         self._num_ended += 1
+        answers = take_answers(self._order.spool, future.key) if future.status == "finished" else None
+        if answers is not None:
+            self._landed.append(self._futures.pop(future.key, None))
+            self._end(future, answers)
+            return
         self._finished.put(future)
         self._departures.landed()
 
@@ -367,8 +373,3 @@ class DaskExecutor:
         clean_up(self._order, self._environment, VARIABLES)
         if self._run_folder is not None:
             self._run_folder.remove()
-
-
-def _run(task_key: str, state_key: str, task: bytes, state: bytes, shards: tuple[Shard, ...]) -> list[bytes]:
-    worker = distributed.get_worker().address
-    return [work((task_key, lambda: task), (state_key, lambda: state), shard, worker) for shard in shards]

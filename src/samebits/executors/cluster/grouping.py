@@ -2,8 +2,8 @@
 
 A message costs the driver 1 to 3 ms of CPU and Dask's scheduler and worker as much again, so a stage is sent in few of them. At most
 ``MESSAGES_PER_WORKER`` are in the air for each worker; what the engine submits beyond that waits here, and when one lands, the next takes along an
-equal share of what waits: one worker's. So groups are large while there is much to do and end as single shards, and no worker waits for
-another's group. How many travel together is a matter of speed alone: each shard has its own answer, and a lost worker costs the shard it had in
+equal share of what waits: one worker's. So groups are large while there is much to do and end as single shards, or as a last moment's work, and no worker waits
+long for another's group. How many travel together is a matter of speed alone: each shard has its own answer, and a lost worker costs the shard it had in
 hand; the others of its group are sent again. Nothing is grouped before the pace is known, nor after a worker died: then each shard travels
 alone, so that it is plain which one killed it. The pace is the slowest of the last shards, by size, because a group of long
 shards would keep one worker busy while the others wait.
@@ -24,8 +24,9 @@ __all__ = ["KEPT_PER_WORKER", "Departures"]
 MESSAGES_PER_WORKER = 2  # one in hand and one to go on with
 SHORT_SECONDS = 0.02  # a few times what a message costs: short shards travel together however few wait
 FEW_TOGETHER = 4  # short ones: the engine is four shards a worker ahead, so more would leave workers without
-LONGEST_SECONDS = 4.0  # what a driver that is killed may lose of each message
+LONGEST_SECONDS = 10.0  # what a driver that is killed may lose of each message
 MOST_TOGETHER = 16
+EVEN_SECONDS = 0.5  # of each worker: the end of a stage that takes no longer is shared out at once, in one message for each
 KEPT_PER_WORKER = 48  # shards submitted for each worker where parts are small: enough for two large messages and one waiting
 MOMENT_SECONDS = (
     0.002  # how long the first shard waits for others: parts that came together are taken one after the other
@@ -46,17 +47,20 @@ class Departures:
         self._paces: tuple[float, ...] = ()
         self._task: object = None
         self._alone = False
+        self._last_share = 0  # of a worker, once the end of the stage is shared out
 
     def add(self, flight: Flight) -> None:
         """Let a shard wait."""
         with self._change:
             self._waiting.append(flight)
-            self._change.notify()
+            if self._room() > 0:  # else who waits would wake up for nothing
+                self._change.notify()
 
     def landed(self) -> None:
         """Note that there may be room in the air."""
         with self._change:
-            self._change.notify()
+            if self._waiting:
+                self._change.notify()
 
     def close(self) -> None:
         """End ``batches``."""
@@ -80,7 +84,9 @@ class Departures:
                 self._change.wait_for(lambda: self._closed or (self._waiting and self._room() > 0))
                 if self._closed:
                     return
-            time.sleep(MOMENT_SECONDS)
+                is_much = len(self._waiting) >= MOST_TOGETHER * self._workers()
+            if not is_much:
+                time.sleep(MOMENT_SECONDS)
             with self._change:
                 room = self._room()
                 batch = [self._group() for _ in range(room) if self._waiting]
@@ -96,12 +102,12 @@ class Departures:
     def _group(self) -> tuple[Flight, ...]:
         first = self._waiting.popleft()
         if first.task is not self._task:
-            self._task, self._alone, self._paces = first.task, False, ()
+            self._task, self._alone, self._paces, self._last_share = first.task, False, (), 0
         group = [first]
         if not self._paces or self._alone:
             return (first,)
-        fair = (len(self._waiting) + 1) // self._workers()
         pace, size = max(self._paces), _size(first.shard)
+        fair = self._fair_share(pace, size)
         while self._waiting:
             flight = self._waiting[0]
             size += _size(flight.shard)
@@ -111,6 +117,16 @@ class Departures:
                 break
             group.append(self._waiting.popleft())
         return tuple(group)
+
+    def _fair_share(self, pace: float, size: int) -> int:
+        """Return how many of a shard of some size and those that wait may leave together."""
+        number, workers = len(self._waiting) + 1, self._workers()
+        if number <= MOST_TOGETHER * workers:  # else it is not worth adding up
+            left = size + sum(_size(flight.shard) for flight in self._waiting)
+            if pace * left <= EVEN_SECONDS * workers:
+                self._last_share = max(self._last_share, -(-number // workers))
+                return self._last_share
+        return number // workers
 
 
 def _size(shard: Shard) -> int:

@@ -5,8 +5,8 @@ Tasks that only waited run elsewhere, so a failed task always had one of its sha
 down (``hands``), or, where no folder is shared, the first. Task and state are put into Ray's object store once; a worker fetches and unpickles them once.
 
 Ray notices dead workers and nodes, but neither a stopped worker nor, for a minute, a dead head. So a thread in each
-worker sends a pulse to a small actor, and a watch thread here reads the pulses every few seconds and knocks at the head's door
-once a second: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
+worker sends a pulse to a small actor, and a watch thread here knocks at the head's door every few seconds, once a second if it stays closed, and reads the
+pulses: a worker without a pulse for ``stall_timeout`` is killed, a head that does not open ends the run with ClusterLost.
 Behind a broken network a worker cannot be killed, and Ray waits minutes for its answer: so the shard it has in hand is given up
 at the same moment, and what no living worker has in hand is submitted again.
 
@@ -59,7 +59,7 @@ except ImportError as error:
 
 __all__ = ["RayExecutor"]
 
-WATCH_SECONDS = 1.0
+WATCH_SECONDS = 1.0  # between knocks at a door that was closed
 PULSE_SECONDS = 1.0
 KNOCK_SECONDS = 2.0
 MOST_SILENT = 5  # knocks at a closed door; Ray itself would end this process after a minute
@@ -222,15 +222,13 @@ class RayExecutor:
         """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
         pulses: dict[tuple[str, int], tuple[int, int]] = {}
         silent, rest = 0, look_seconds(self._options.stall_timeout)
-        next_look = time.monotonic()
-        while not self._closed.wait(WATCH_SECONDS):
+        while not self._closed.wait(WATCH_SECONDS if silent else rest):
             silent = 0 if all(_opens(door) for door in self._doors) else silent + 1
             if silent >= MOST_SILENT:
                 self._flights.give_up("its head does not answer")
                 return
-            if silent or time.monotonic() < next_look:
+            if silent:
                 continue
-            next_look = time.monotonic() + rest - WATCH_SECONDS / 2  # the knocks set the pace
             beats = self._beats()
             ticks = {worker: tick(pulses.get(worker), count) for worker, count in beats.items()}
             for worker, (_, missed) in ticks.items():

@@ -33,6 +33,7 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Done, Outcome
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
+from samebits.executors.cluster.answers import put_answers
 from samebits.executors.cluster.in_hand import put_down, take_up
 from samebits.executors.messages import pack, unpack
 from samebits.executors.worker import failed, run_shard
@@ -51,6 +52,7 @@ __all__ = [
     "packed_state",
     "tick",
     "work",
+    "work_together",
 ]
 
 # below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
@@ -174,6 +176,34 @@ def _load(key: str, fetch: Callable[[], bytes]) -> Any:
             while len(_loaded) > LOADED:
                 _loaded.popitem(last=False)
         return _loaded[key]
+
+
+def work_together(
+    task: tuple[str, Callable[[], bytes]],
+    state: tuple[str, Callable[[], bytes]],
+    shards: Iterable[Shard],
+    worker: str,
+    name: str,
+) -> list[bytes]:
+    """Run the shards of one message; the answers are left in the spool as well, if it is in sight and no large part is among them.
+
+    Args:
+        task: As for ``work``.
+        state: As for ``work``.
+        shards: What to do.
+        worker: Name of this worker.
+        name: Of the message.
+    """
+    answers = [work(task, state, shard, worker) for shard in shards]
+    order: WorkerOrders | None = _loaded[task[0]][0] if task[0] in _loaded else None
+    if order and order.spool and _sees_spool(order.spool, order.token) and all(map(_is_inline, answers)):
+        put_answers(order.spool, name, answers)
+    return answers
+
+
+def _is_inline(answer: bytes) -> bool:
+    path, packed = pickle.loads(answer)  # noqa: S301 - made here
+    return not path and len(packed) <= 2 * INLINE_BYTES
 
 
 def work(

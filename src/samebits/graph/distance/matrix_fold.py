@@ -83,6 +83,11 @@ class MatrixFold:
             values = [np.concatenate([one, one]) for one in values]
         return told, self._cut(rows, columns, values)
 
+    def together(self, before: list[Any], after: list[Any], /) -> list[Any]:
+        """Add up what two runs of shards tell."""
+        opened = np.concatenate([before[2], after[2]], axis=1)
+        return [before[0] + after[0], before[1] + after[1], opened]
+
     def _cut(
         self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: list[NDArray[np.int64]]
     ) -> list[Any]:

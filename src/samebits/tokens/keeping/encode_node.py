@@ -16,6 +16,7 @@ from samebits.tokens.keeping.kept_rows import group_pieces
 
 __all__ = ["EncodeShards", "EncodedShard"]
 
+NUM_NUMBERS = 8  # fields of an EncodedShard that are numbers, the first ones
 ROW_ARRAYS = ("lengths", "lines", "prompts", "text_bytes")
 
 
@@ -99,6 +100,13 @@ class EncodeShards:
             [part.ids for part in parts],
         )
         return told, pieces
+
+    def together(self, before: list[Any], after: list[Any], /) -> list[Any] | None:
+        """Add up the numbers of two runs of shards with nothing else to tell."""
+        if any(before[NUM_NUMBERS:]) or any(after[NUM_NUMBERS:]):
+            return None
+        numbers = zip(before[:NUM_NUMBERS], after[:NUM_NUMBERS], strict=True)
+        return [*(one + other for one, other in numbers), *after[NUM_NUMBERS:]]
 
 
 def _first_lines(part: EncodedPart, number: int) -> EncodedPart:

@@ -19,8 +19,8 @@ class EncodedNodes:
     """Numbers of lines and rows, and the labels.
 
     Attributes:
-        shard_rows: Rows of each shard.
-        first_line: Lines of its source before each shard.
+        first_line: Of each node the lines of its first source before it.
+        num_rows: All rows.
         num_train: Rows for training.
         num_kept: Those of which cleaning leaves something.
         num_blank: Blank lines.
@@ -31,8 +31,8 @@ class EncodedNodes:
 
     def __init__(self, partitions: int) -> None:
         self.partitions = partitions
-        self.shard_rows: list[int] = []
         self.first_line: list[int] = []
+        self.num_rows = 0
         self.num_train = self.num_kept = self.num_blank = 0
         self.num_cut = self.num_bytes = self.num_left = 0
         self._lines: dict[int, int] = {}
@@ -41,14 +41,15 @@ class EncodedNodes:
         self._node_seen: list[int] = []
 
     def take(self, plan: Plan, shard: Shard, told: dict[str, Any], out: ArtifactWriter) -> None:
-        """Take what is told of a shard; shards come in order."""
+        """Take what is told of a run of shards of one source; they come in order."""
         out.bad_rows.take(plan, shard, told["bad"], num_lines=told["num_lines"])
-        self.first_line.append(self._lines.get(shard.source, 0))
-        self._lines[shard.source] = self.first_line[-1] + told["num_lines"]
-        self.shard_rows.append(told["num_rows"])
+        before = self._lines.get(shard.source, 0)
+        self._lines[shard.source] = before + told["num_lines"]
+        self.num_rows += told["num_rows"]
         self.num_blank += told["num_blank"]
         if "node" in told:  # the first of its node
             node = told["node"]
+            self.first_line.append(before)
             self._labels.append(node["labels"])
             self._node_rows.append(0)
             self._node_seen.append(node["num_seen"])
@@ -66,11 +67,6 @@ class EncodedNodes:
     def share_kept(self) -> float:
         """Of the texts' bytes, how many are words and a space behind each; 1 in exact mode."""
         return min(1.0, self.num_left / self.num_bytes) if self.num_bytes else 1.0
-
-    @property
-    def num_rows(self) -> int:
-        """All rows."""
-        return sum(self.shard_rows)
 
     def layout(self, plan: Plan, files: list[Index]) -> NodeLayout:
         """Return what all nodes are.

@@ -71,13 +71,12 @@ def notes_piece(
 
 
 class LedgerState(NamedTuple):
-    """What the lines of the ledger need besides: the inputs, how they are cut, and the lines before each shard."""
+    """What the lines of the ledger need besides: the inputs, how they are cut, and the lines of its first source before each node."""
 
     rows: RowState
     sources: Sources
     shards: ShardTable
     starts: NDArray[np.int64]
-    shard_rows: NDArray[np.int64]
     first_line: NDArray[np.int64]
 
 
@@ -107,12 +106,13 @@ class WriteLedger:
     ) -> bytes:
         layout, listed = state.rows.layout, np.flatnonzero(ledger.reason)
         first, last = [*state.starts[node : node + 2].tolist(), len(state.shards)][:2]
-        shards = np.repeat(np.arange(first, last), state.shard_rows[first:last])[listed]
         found = self.folder.read(layout.files[node], PLACES)
+        own = np.repeat(np.arange(last - first), found["shard_rows"])[listed]
+        shards, before = own + first, self._lines_before(node, state, found["shard_lines"])
         sentence = found["sentence"][listed] if len(found["sentence"]) else np.zeros(len(listed), np.int64)
         in_shard = found["lines"][listed].astype(np.int64)
         sources = state.shards.columns[0][shards].astype(np.int32)
-        places = RowPlaces(sources, in_shard + state.first_line[shards], sentence)
+        places = RowPlaces(sources, in_shard + before[own], sentence)
         columns = ledger.columns(
             listed, places, rows.labels, conflict[listed], layout.languages, self.source_names
         )
@@ -120,6 +120,17 @@ class WriteLedger:
         if self.config.ledger_text:
             columns["text"] = self._texts(state, shards, in_shard)
         return json_lines(columns)
+
+    @staticmethod
+    def _lines_before(node: int, state: LedgerState, num_lines: Sequence[int]) -> NDArray[np.int64]:
+        """Return the lines of its source before each shard of a node; the shards of a source follow one another."""
+        start = int(state.starts[node])
+        sources = state.shards.columns[0][start : start + len(num_lines)]
+        before = np.cumsum([0, *num_lines])[:-1]
+        _, firsts, numbers = np.unique(sources, return_index=True, return_inverse=True)
+        found = before - before[firsts][numbers]
+        found[sources == sources[0]] += state.first_line[node]
+        return np.asarray(found, np.int64)
 
     def _texts(
         self, state: LedgerState, shards: NDArray[np.int64], lines: NDArray[np.int64]

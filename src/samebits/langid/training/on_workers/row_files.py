@@ -3,7 +3,7 @@
 A node is a run of consecutive shards (``data.folding.shape``). Words and labels are numbered within it, in order of first
 occurrence, and stay so: what all nodes agree on is told to tasks in a ``Layout``. Its pieces are
     ROWS        tokens, labels, words
-    PLACES      line and sentence of each row, for the ledger
+    PLACES      line and sentence of each row, for the ledger; rows and lines of each shard
     HASHES      the rows' identities, where a sample of rows will be chosen by them
     FIRST + p   those of training rows whose identity falls into partition p: equal rows meet there
 """
@@ -184,18 +184,25 @@ class EncodeNode:
             ),
             "texts": [folder.num_cut, folder.num_bytes, folder.num_kept],
         }
-        return told, [rows, *self._more_pieces(folder, columns, kept)]
+        shards_are = {f"shard_{name}": [one[f"num_{name}"] for one in told] for name in ("rows", "lines")}
+        places = {"lines": narrow(columns["lines"]), "sentence": columns["sentence"], **shards_are}
+        return told, [rows, places, *self._more_pieces(folder, columns, kept)]
+
+    def together(self, before: dict[str, Any], after: dict[str, Any], /) -> dict[str, Any] | None:
+        """Add up the numbers of two runs of shards without bad rows; the first run of a node tells of the node."""
+        if before["bad"] or after["bad"]:
+            return None
+        return {**before, **{name: before[name] + after[name] for name in after if name != "bad"}}
 
     def _more_pieces(self, folder: RowFolder, columns: dict[str, NDArray[Any]], kept: Any) -> list[Any]:
         hashes, labels = columns["hashes"].reshape(-1, 2).astype(np.uint64), narrow(columns["labels"])
-        places = {"lines": narrow(columns["lines"]), "sentence": columns["sentence"]}
         alive = np.flatnonzero(kept[: folder.num_train])
         numbers = ((hashes[alive, 0] >> np.uint64(32)) * np.uint64(self.partitions)) >> np.uint64(32)
         pieces: list[Any] = []
         for chosen in partition_ranges(numbers, self.partitions):
             rows = alive[chosen]
             pieces.append([narrow(rows), hashes[rows], labels[rows]] if len(rows) else None)
-        return [places, hashes if self.config.mode != "exact" else None, *pieces]
+        return [hashes if self.config.mode != "exact" else None, *pieces]
 
 
 def partition_ranges(numbers: NDArray[Any], partitions: int) -> list[NDArray[np.int64]]:

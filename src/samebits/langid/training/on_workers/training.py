@@ -183,7 +183,6 @@ class WorkerTraining:
             self.plan.inputs,
             self.plan.shards,
             row_starts(self.plan.shards),
-            np.array(encoded.shard_rows, np.int64),
             np.array(encoded.first_line, np.int64),
         )
         parts = self.map_nodes(LEDGER, task, state, light=not config.ledger_text)
