@@ -33,3 +33,19 @@ def test_a_look_at_the_memory_is_followed_by_a_thousand_times_as_long_without_or
     log.close()
     lines = [json.loads(line)["event"] for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     assert lines.count("Memory") == pytest.approx(looks, abs=2)
+
+
+def test_events_are_there_for_others_soon_however_long_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They waited for the next look at the memory: a tenth of the run."""
+    now = 0.0
+    monkeypatch.setattr(event_log, "memory_of_all", lambda: 1)
+    monkeypatch.setattr(clock, "seconds", lambda: now)
+    log = EventLog(tmp_path / "events.jsonl")
+    for step in range(1000):  # a hundred seconds
+        log(Metric("loss", float(step)))
+        now += 0.1
+    seen = (tmp_path / "events.jsonl").read_text().splitlines()
+    log.close()
+    assert json.loads(seen[-1])["value"] == 999.0

@@ -25,7 +25,8 @@ EARLIER = "events.earlier.jsonl"
 SAMPLE_SECONDS = 0.25
 RESTS = 1000
 SHARE_OF_RUN = 10  # of a long run fewer are as good a picture: a rest is a tenth of what it has taken so far
-FLUSHES_PER_SAMPLE = 20  # 80 a second at most, of 5 microseconds each
+FLUSH_SECONDS = 0.25
+FLUSHES = 20  # in that time: 80 a second at most, of 5 microseconds each
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -48,8 +49,8 @@ class EventLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._started = self._next_sample = clock.seconds()
-        self._flushes_left = FLUSHES_PER_SAMPLE
+        self._started = self._next_sample = self._next_flushes = clock.seconds()
+        self._flushes_left = 0
         with writing(path):
             _keep_earlier(path)
             self._file = path.open("wb")
@@ -63,7 +64,8 @@ class EventLog:
                 ended = clock.seconds()
                 so_far = (ended - self._started) / SHARE_OF_RUN
                 self._next_sample = ended + max(SAMPLE_SECONDS, so_far, RESTS * (ended - now))
-                self._flushes_left = FLUSHES_PER_SAMPLE
+            if now >= self._next_flushes:
+                self._next_flushes, self._flushes_left = now + FLUSH_SECONDS, FLUSHES
             if self._flushes_left:
                 self._flushes_left -= 1
                 self._file.flush()
