@@ -68,7 +68,7 @@ def read_tokenizer_file(name: str) -> bytes:
     try:
         return read_regular(path)
     except OSError as error:
-        hint = did_you_mean(name, BUILT_IN) + ", or the path of a tokenizer file"
+        hint = f"give the path of a tokenizer file or a kind of tokenizer; {did_you_mean(name, BUILT_IN)}"
         raise InputError(f"no tokenizer: {error.strerror}", path=str(path), hint=hint) from None
 
 
