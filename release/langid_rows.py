@@ -4,20 +4,22 @@
 
 Some files of the corpus are under the name of another language or hold hardly any text of theirs; ``MOVED`` and ``DROPPED`` list them by
 language and source. They were found by comparing the words of each source with those of all languages, without the source itself
-(dev/LOG.md). Word frequencies (``release/langid_words``) and rows of other packages (``release/langid_packages``) follow. The file has the same bytes on every machine; it is not in the repository.
+(dev/LOG.md). Word frequencies (``release/langid_words``, ``release/langid_translated``) and rows of other packages (``release/langid_packages``) follow. The file has the same bytes on every machine; it is not in the repository.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import zstandard
 from release.langid_packages import package_rows
-from release.langid_words import word_rows
+from release.langid_translated import translated_rows
+from release.langid_words import fetch, word_rows
 
 __all__ = ["mended", "write_rows"]
 
@@ -55,12 +57,15 @@ def write_rows(corpus: Path, target: Path) -> str:
 
 
 def all_rows(corpus: Path) -> Iterator[Row]:
-    """Yield the corpus, mended, then word frequencies, then rows of packages in its languages."""
+    """Yield the corpus, mended, then word frequencies, then translated ones, then rows of packages in its languages."""
     languages = set()
     for row in mended(corpus_rows(corpus)):
         languages.add(row["lang"])
         yield row
-    yield from word_rows()
+    with tempfile.TemporaryDirectory() as place:
+        wheel = fetch(Path(place))
+        yield from word_rows(wheel)
+        yield from translated_rows(wheel)
     yield from package_rows(languages)
 
 

@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import subprocess
 import sys
-import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterator
@@ -33,10 +32,10 @@ NUM_WORDS = 150_000
 PER_ROW = 8
 
 
-def word_rows() -> Iterator[dict[str, str]]:
+def word_rows(wheel: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of all languages."""
-    with tempfile.TemporaryDirectory() as place:
-        yield from rows_of(fetch(Path(place)))
+    for name in _LANGUAGES.split():
+        yield from rows_of(NAMES.get(name, name), *listed(wheel, name))
 
 
 def fetch(folder: Path) -> Path:
@@ -50,17 +49,20 @@ def fetch(folder: Path) -> Path:
     return wheel
 
 
-def rows_of(wheel: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a wheel."""
+def listed(wheel: Path, name: str) -> tuple[list[str], list[int]]:
+    """Return the words of a list and how often each is written."""
     with zipfile.ZipFile(wheel) as files:
-        for name in _LANGUAGES.split():
-            packed = files.read(f"wordfreq/data/small_{name}.msgpack.gz")
-            words, counts = counts_of(msgspec.msgpack.decode(gzip.decompress(packed))[1:])
-            tokens = np.repeat(np.arange(len(words)), counts)
-            order = rng_for(0, "langid-words", name).permutation(tokens).tolist()
-            for i in range(0, len(order), PER_ROW):
-                text = " ".join(words[k] for k in order[i : i + PER_ROW])
-                yield {"text": text, "lang": NAMES.get(name, name), "source": "wordfreq"}
+        packed = files.read(f"wordfreq/data/small_{name}.msgpack.gz")
+    return counts_of(msgspec.msgpack.decode(gzip.decompress(packed))[1:])
+
+
+def rows_of(language: str, words: list[str], counts: list[int]) -> Iterator[dict[str, str]]:
+    """Yield rows of words in a fixed random order, each word as often as it counts."""
+    tokens = np.repeat(np.arange(len(words)), counts)
+    order = rng_for(0, "langid-words", language).permutation(tokens).tolist()
+    for i in range(0, len(order), PER_ROW):
+        text = " ".join(words[k] for k in order[i : i + PER_ROW])
+        yield {"text": text, "lang": language, "source": "wordfreq"}
 
 
 def counts_of(lists: list[list[str]]) -> tuple[list[str], list[int]]:

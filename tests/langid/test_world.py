@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from release.langid_rows import mended
 from release.langid_words import counts_of
 
+from release import langid_translated
 from samebits import langid
 from samebits.data.artifact import open_artifact
 from samebits.langid.model.default import default_folder
@@ -135,6 +137,31 @@ def test_words_are_written_as_often_as_they_occur_and_each_at_least_once() -> No
     """The k-th list has the words of frequency ten to the power of -k/100; words with digits and signs are left out."""
     lists = [["the"], *([[]] * 199), ["house", "b2b", "rock-n-roll"], *([[]] * 399), ["zymurgy"]]
     assert counts_of(lists) == (["the", "house", "zymurgy"], [150_000, 1_500, 1])
+
+
+def test_translated_words_count_as_often_as_the_words_they_stand_for() -> None:
+    """What could not be translated is left out, and a name keeps its capital."""
+    words, counts = ["saken", "agder", "Oslo", "fortsetter", "n"], [3, 2, 2, 1, 1]
+    translated = ["saka", "*agder", "Oslo", "Held fram", ""]
+    assert langid_translated.known(words, counts, translated) == (["saka", "Oslo", "held fram"], [3, 2, 1])
+
+
+def test_another_version_of_the_translator_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in that writes back what it reads; then none at all."""
+    program = tmp_path / "apertium"
+    program.write_text("#!/bin/sh\nexec cat\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    one = langid_translated.TRANSLATIONS[0]
+    with pytest.raises(SystemExit, match="apertium nob-nno_e wrote text of sha256"):
+        langid_translated.translate(one, ["saken"])
+    echoed = one._replace(sha256=hashlib.sha256(b"saken\n\nhus\n").hexdigest())
+    assert langid_translated.translate(echoed, ["saken", "hus"]) == ["saken", "hus"]
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="apt-get install apertium-nno-nob"):
+        langid_translated.translate(one, ["saken"])
 
 
 def test_rows_are_under_the_language_they_are_in() -> None:
