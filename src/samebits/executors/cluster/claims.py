@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Claims", "Share", "claimed_by"]
+__all__ = ["ClaimedShards", "Claims", "claimed_by"]
 
 MARK_BYTES = 2
 _lock = (
@@ -43,7 +43,7 @@ class Claims(NamedTuple):
     seconds: float
 
 
-class Share:
+class ClaimedShards:
     """The shards that one message takes from a list: iterate to claim them, one after the other.
 
     Attributes:

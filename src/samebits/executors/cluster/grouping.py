@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from samebits.core.plan import Shard
-from samebits.executors.cluster.in_flight import Flight, Group, Message
+from samebits.executors.cluster.in_flight import Flight, Message, ShardGroup
 
 __all__ = ["KEPT_PER_WORKER", "LONGEST_SECONDS", "Departures"]
 
@@ -53,7 +53,7 @@ class Departures:
         self._spool = spool  # folder for claims; empty if nothing is shared
         self._num_lists = 0
         self._waiting: deque[Flight] = deque()
-        self._left: deque[Group] = deque()  # lists that a message has not finished
+        self._left: deque[ShardGroup] = deque()  # lists that a message has not finished
         self._change = threading.Condition()
         self._closed = False
         # seconds for each unit of a shard; replaced, because two threads use it
@@ -157,7 +157,7 @@ class Departures:
             room -= number
         return batch
 
-    def _give_back(self, group: Group) -> None:
+    def _give_back(self, group: ShardGroup) -> None:
         """Let the shards of a list wait again that no message will bring."""
         if not group.under_way:
             self._waiting.extendleft(reversed(group.open_flights))
@@ -173,7 +173,7 @@ class Departures:
         if task is not self._task:
             self._task, self._alone, self._paces, self._last_share = task, False, (), 0
 
-    def _list(self) -> Group:
+    def _list(self) -> ShardGroup:
         """Return a list for as many messages as there are workers, or shards."""
         first, workers = self._waiting[0], self._workers()
         self._begin(first.task)
@@ -183,16 +183,18 @@ class Departures:
         while self._waiting and len(flights) < most and self._waiting[0].task is first.task:
             flights.append(self._waiting.popleft())
         if len(flights) == 1:
-            return Group((first,))
+            return ShardGroup((first,))
         self._num_lists += 1
-        return Group(tuple(flights), f"{self._spool}/claims-{self._num_lists}", min(shared_by, len(flights)))
+        return ShardGroup(
+            tuple(flights), f"{self._spool}/claims-{self._num_lists}", min(shared_by, len(flights))
+        )
 
-    def _group(self) -> Group:
+    def _group(self) -> ShardGroup:
         first = self._waiting.popleft()
         self._begin(first.task)
         group = [first]
         if not self._paces or self._alone:
-            return Group((first,))
+            return ShardGroup((first,))
         pace, size = max(self._paces), _size(first.shard)
         fair = self._fair_share(pace, size)
         while self._waiting:
@@ -203,7 +205,7 @@ class Departures:
             if not (is_short or is_fair) or (flight.task, flight.state) != (first.task, first.state):
                 break
             group.append(self._waiting.popleft())
-        return Group(tuple(group))
+        return ShardGroup(tuple(group))
 
     def _fair_share(self, pace: float, size: int) -> int:
         """Return how many of a shard of some size and those that wait may leave together."""

@@ -23,7 +23,7 @@ from samebits.executors.cluster.workers import WorkerOrders, open_answer, packed
 if TYPE_CHECKING:
     from samebits.executors.cluster.grouping import Departures
 
-__all__ = ["Flight", "Flights", "Group", "Message"]
+__all__ = ["Flight", "Flights", "Message", "ShardGroup"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class Flight:
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class ShardGroup:
     """Flights that leave together: in a message of their own, or as a list that several messages share.
 
     Attributes:
@@ -83,7 +83,7 @@ class Message(NamedTuple):
         mark: Its number among those that share the list.
     """
 
-    group: Group
+    group: ShardGroup
     mark: int
 
     @property

@@ -37,7 +37,7 @@ from samebits.executors.cluster.claims import Claims
 from samebits.executors.cluster.grouping import KEPT_PER_WORKER, LONGEST_SECONDS, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights, Message
 from samebits.executors.cluster.in_hand import shards_in_hand
-from samebits.executors.cluster.ray_pulse import KNOCK_SECONDS, Board, Pulse
+from samebits.executors.cluster.ray_pulse import KNOCK_SECONDS, Pulse, PulseBoard
 from samebits.executors.cluster.workers import (
     Look,
     check_looks,
@@ -160,7 +160,7 @@ class RayExecutor:
     def _start_board(self) -> Any:
         """Start the board here, where a broken network does not hide it, before any worker can stop without a pulse."""
         own = _on(ray.get_runtime_context().get_node_id())
-        board = ray.remote(num_cpus=0, max_restarts=-1)(Board).options(scheduling_strategy=own).remote()
+        board = ray.remote(num_cpus=0, max_restarts=-1)(PulseBoard).options(scheduling_strategy=own).remote()
         try:
             ray.get(board.look.remote(), timeout=LOOK_SECONDS)
         except exceptions.RayError as error:

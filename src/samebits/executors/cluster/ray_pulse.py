@@ -9,13 +9,13 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-__all__ = ["KNOCK_SECONDS", "Board", "Pulse"]
+__all__ = ["KNOCK_SECONDS", "Pulse", "PulseBoard"]
 
 PULSE_SECONDS = 1.0
 KNOCK_SECONDS = 2.0
 
 
-class Board:
+class PulseBoard:
     """The actor: how often each worker has given a sign of life."""
 
     def __init__(self) -> None:

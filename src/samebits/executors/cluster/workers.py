@@ -34,7 +34,7 @@ from samebits.core.ports.executor import Done, Outcome
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.answers import Answers, put_answers
-from samebits.executors.cluster.claims import Claims, Share
+from samebits.executors.cluster.claims import ClaimedShards, Claims
 from samebits.executors.cluster.in_hand import put_down, take_up
 from samebits.executors.messages import pack, unpack
 from samebits.executors.worker import failed, run_shard
@@ -196,7 +196,7 @@ def work_together(
         worker: Name of this worker.
         claims: Of the message, if the list is shared.
     """
-    share = Share(claims, len(shards)) if claims else None
+    share = ClaimedShards(claims, len(shards)) if claims else None
     places = range(len(shards)) if share is None else share
     found = {place: work(task, state, shards[place], worker) for place in places}
     return Answers(found, more=share is not None and share.more)
