@@ -75,6 +75,7 @@ CONFIG = {
     "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
     "distributed.client.scheduler-info-interval": "60s",  # the client asks for what nobody here looks at
+    "distributed.client.heartbeat": "60s",  # the scheduler waits for none
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
 

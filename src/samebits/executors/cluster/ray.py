@@ -68,6 +68,12 @@ STORE_BYTES = 256 << 20  # of a cluster of ours: states and orders; large parts 
 LONGEST_PARENT = 20  # bytes; Ray adds some 65 to the folder of the run, and a socket's name may have 107
 DEATHS = (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError)
 REASONS = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}
+# Of a driver at an address: what its library does of itself every second, it does every ten, or each minute. A dashboard hears of tasks that much later.
+CALMER = {
+    "RAY_task_events_report_interval_ms": "10000",
+    "RAY_core_worker_internal_heartbeat_ms": "10000",  # for tasks that Ray itself would try again
+    "RAY_metrics_report_interval_ms": "60000",
+}
 AUTH = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _token = secrets.token_hex(32)  # one for all clusters of this process: Ray reads it once
 
@@ -112,6 +118,7 @@ class RayExecutor:
         try:
             with interrupts_blocked():
                 if address:
+                    os.environ.update({**CALMER, **os.environ})  # close() puts the environment back
                     ray.init(address=address, **quiet)
                 else:
                     ray.init(**self._own_cluster(), **quiet)

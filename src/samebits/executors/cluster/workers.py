@@ -60,8 +60,8 @@ __all__ = [
 # below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
 INLINE_BYTES = 1 << 16
 LOADED = 4  # the tasks and states of this stage and the one before
-SHORTEST_LOOK, LONGEST_LOOK = 1.0, 5.0
-LOOKS_PER_STALL = 12
+SHORTEST_LOOK, LONGEST_LOOK = 1.0, 10.0
+LOOKS_PER_STALL = 6
 MOST_UNSEEN = 3  # paths named of those a worker cannot see
 
 
@@ -321,7 +321,7 @@ def look_seconds(stall_timeout: float) -> float:
     """Return how long to wait between two looks at the workers: each costs the driver milliseconds, more with many workers.
 
     >>> [look_seconds(timeout) for timeout in (2.0, 24.0, 60.0, 600.0)]
-    [1.0, 2.0, 5.0, 5.0]
+    [1.0, 4.0, 10.0, 10.0]
     """
     return min(max(SHORTEST_LOOK, stall_timeout / LOOKS_PER_STALL), LONGEST_LOOK)
 
