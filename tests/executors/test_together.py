@@ -190,6 +190,12 @@ def test_lists_leave_some_for_every_worker_and_a_single_shard_is_no_list() -> No
     assert only.claims(10.0) is None
 
 
+def test_a_list_has_one_task_and_one_state() -> None:
+    other = [Flight(Shard(i, 0, i, i + 1), "a", "another state", kept=True) for i in (2, 3)]
+    messages = sent(departures_of(workers=2, spool="/spool"), [*kept(2), *other, *kept(2, "b")])
+    assert [[shard.index for shard in message.shards] for message in messages] == [[0, 1]] * 2 + [[2, 3]] * 2
+
+
 def test_without_a_spool_kept_shards_leave_like_others() -> None:
     assert groups(departures_of(workers=2), kept(3)) == [[0], [1], [2]]
 

@@ -180,7 +180,9 @@ class Departures:
         shared_by = min(workers, MOST_SHARING, len(self._waiting))
         most = min(-(-len(self._waiting) * shared_by // workers), shared_by * LIST_PER_WORKER)
         flights: list[Flight] = []
-        while self._waiting and len(flights) < most and self._waiting[0].task is first.task:
+        while self._waiting and len(flights) < most:
+            if self._waiting[0].task is not first.task or self._waiting[0].state is not first.state:
+                break
             flights.append(self._waiting.popleft())
         if len(flights) == 1:
             return ShardGroup((first,))
