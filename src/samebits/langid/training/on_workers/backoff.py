@@ -6,6 +6,7 @@ sample of rows that does not grow with the input: one worker does it, or the thr
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,9 +17,11 @@ from samebits.core.plan import Shard
 from samebits.data.artifact import ArtifactWriter
 from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
+from samebits.kernels.langid.score import Scorer
 from samebits.kernels.langid.suspects.leave_one_out import leave_one_out
+from samebits.kernels.langid.suspects.own_counts import OwnCounts
 from samebits.langid.config import LangidConfig
-from samebits.langid.constants import UNITS_PER_BIT
+from samebits.langid.constants import CONSTANTS, UNITS_PER_BIT
 from samebits.langid.model.features import Features
 from samebits.langid.model.model_files import write_floors, write_head
 from samebits.langid.training.backoff import (
@@ -31,9 +34,8 @@ from samebits.langid.training.backoff import (
     top_two,
 )
 from samebits.langid.training.ledger import SUSPECT
-from samebits.langid.training.on_workers.kept_model import KeptModel
 from samebits.langid.training.on_workers.ledgers import RowState, notes_piece
-from samebits.langid.training.on_workers.ngrams import sum_features
+from samebits.langid.training.on_workers.ngrams import FeatureTables, sum_features
 from samebits.langid.training.on_workers.row_files import NodeLayout
 from samebits.langid.training.on_workers.sampling import keep_sample, read_sample
 from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
@@ -43,6 +45,61 @@ from samebits.langid.training.tasks import TokenRows
 __all__ = ["FindSuspects", "RefineModel", "ReportNode", "train_backoff_on_workers"]
 
 REFINE = "refine"  # the stage
+
+
+class KeptModel:
+    """The features of a model and what is made of them, each made once in a process. Pickled, it is where they lie.
+
+    State, under ``_lock``: ``_features``, ``_scorer`` and ``_own_counts``, None until asked for.
+    """
+
+    def __init__(self, folder: PieceFolder, tables: FeatureTables, features: Features | None = None) -> None:
+        self.folder, self.tables = folder, tables
+        self._lock = threading.Lock()
+        self._features = features
+        self._scorer: Scorer | None = None
+        self._own_counts: OwnCounts | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptModel, (self.folder, self.tables)
+
+    def features(self) -> Features:
+        """Return the features.
+
+        Raises:
+            PieceLost: a file is not there, or not what was written.
+        """
+        with self._lock:
+            return self._read()
+
+    def scorer(self) -> Scorer:
+        """Return the look-up tables; as ``features``."""
+        with self._lock:
+            if self._scorer is None:
+                self._scorer = self._read().scorer()
+            return self._scorer
+
+    def own_counts(self) -> OwnCounts:
+        """Return the tables with which rows are scored without themselves; as ``features``."""
+        with self._lock:
+            if self._own_counts is None:
+                features = self._read()
+                self._own_counts = OwnCounts(features.scorer(finds=False), features.counts, CONSTANTS)
+            return self._own_counts
+
+    def forget_own_counts(self) -> None:
+        """Let go of what one stage alone needs."""
+        with self._lock:
+            self._own_counts = None
+
+    def refined(self, values: Index, features: Features | None = None) -> KeptModel:
+        """Return the model with the values of a file, which are those of ``features`` if they are in this process."""
+        return KeptModel(self.folder, self.tables._replace(refined=values), features)
+
+    def _read(self) -> Features:
+        if self._features is None:
+            self._features = self.tables.read(self.folder)
+        return self._features
 
 
 class SuspectState(NamedTuple):
