@@ -8,8 +8,10 @@ from itertools import islice
 import pytest
 
 from samebits.core.plan import Shard
+from samebits.core.ports.executor import Done
 from samebits.executors.cluster import grouping as together
-from samebits.executors.cluster.in_flight import Flight
+from samebits.executors.cluster.claims import Claims
+from samebits.executors.cluster.in_flight import Flight, Message
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +23,11 @@ def flights(number: int, task: object = "a", size: int = 1) -> list[Flight]:
     return [Flight(Shard(i, 0, i * size, (i + 1) * size), task, None) for i in range(number)]
 
 
-def departures_of(workers: int = 1000, flying: list[int] | None = None) -> together.Departures:
+def departures_of(
+    workers: int = 1000, flying: list[int] | None = None, spool: str = ""
+) -> together.Departures:
     """Departures of workers that have all the room there is, or so much that some are in the air."""
-    return together.Departures(lambda: workers, lambda: (flying or [0])[0])
+    return together.Departures(lambda: workers, lambda: (flying or [0])[0], spool)
 
 
 def groups(departures: together.Departures, waiting: list[Flight]) -> list[list[int]]:
@@ -31,7 +35,7 @@ def groups(departures: together.Departures, waiting: list[Flight]) -> list[list[
     for flight in waiting:
         departures.add(flight)
     (batch,) = islice(departures.batches(), 1)
-    return [[flight.shard.index for flight in group] for group in batch]
+    return [[shard.index for shard in message.shards] for message in batch]
 
 
 def at_pace(seconds: float, task: object = "a", workers: int = 1000) -> together.Departures:
@@ -147,4 +151,90 @@ def test_no_empty_message_leaves_if_the_room_is_gone_after_the_moment(
     monkeypatch.setattr("samebits.executors.cluster.grouping.time.sleep", more_arrive)
     departures.add(flights(1)[0])
     (batch,) = islice(departures.batches(), 1)
-    assert [len(group) for group in batch] == [1]
+    assert [len(message.shards) for message in batch] == [1]
+
+
+def kept(number: int, task: object = "a") -> list[Flight]:
+    """Shards of a stage whose parts workers keep."""
+    return [Flight(Shard(i, 0, i, i + 1), task, None, kept=True) for i in range(number)]
+
+
+def sent(departures: together.Departures, waiting: list[Flight]) -> list[Message]:
+    """Return the messages that leave at once."""
+    for flight in waiting:
+        departures.add(flight)
+    return next(iter(departures.batches()))
+
+
+def finish(message: Message, *numbers: int) -> None:
+    """Let the first so many shards of a list be done."""
+    for number in numbers:
+        flight = message.group.flights[number]
+        flight.end(Done(flight.shard.index, b"", True, "", 0.0, 0.0, "w"))
+
+
+def test_kept_shards_leave_as_a_list_that_one_message_for_each_worker_shares() -> None:
+    messages = sent(departures_of(workers=2, spool="/spool"), kept(70))
+    assert [len(message.shards) for message in messages] == [70, 70]
+    assert [message.claims(10.0) for message in messages] == [
+        Claims("/spool/claims-1", 1, 2, 10.0),
+        Claims("/spool/claims-1", 2, 2, 10.0),
+    ]
+
+
+def test_lists_leave_some_for_every_worker_and_a_single_shard_is_no_list() -> None:
+    messages = sent(departures_of(workers=100, spool="/spool"), kept(250))
+    assert [len(message.shards) for message in messages[:16]] == [20] * 8 + [19] * 8
+    assert [message.mark for message in messages[:16]] == [*range(1, 9)] * 2
+    (only,) = sent(departures_of(workers=2, spool="/spool"), kept(1))
+    assert only.claims(10.0) is None
+
+
+def test_a_list_has_one_task_and_one_state() -> None:
+    other = [Flight(Shard(i, 0, i, i + 1), "a", "another state", kept=True) for i in (2, 3)]
+    messages = sent(departures_of(workers=2, spool="/spool"), [*kept(2), *other, *kept(2, "b")])
+    assert [[shard.index for shard in message.shards] for message in messages] == [[0, 1]] * 2 + [[2, 3]] * 2
+
+
+def test_without_a_spool_kept_shards_leave_like_others() -> None:
+    assert groups(departures_of(workers=2), kept(3)) == [[0], [1], [2]]
+
+
+def test_what_a_message_leaves_goes_with_another_one_of_the_same_list() -> None:
+    departures = departures_of(workers=2, spool="/spool")
+    first, second = sent(departures, kept(4))
+    finish(first, 0, 1)
+    departures.ended(first, more=True)
+    (third,) = sent(departures, [])
+    assert (third.group, third.mark, third.group.under_way) == (first.group, 3, 2)
+    finish(second, 2, 3)
+    departures.ended(second, more=True)
+    departures.ended(third)
+    departures.add(kept(1, "b")[0])
+    (other,) = sent(departures, [])  # nothing is left of the list: no message for it
+    assert other.group.flights[0].task == "b"
+
+
+def test_what_nobody_has_claimed_when_all_have_ended_waits_again() -> None:
+    departures = departures_of(workers=2, spool="/spool")
+    first, second = sent(departures, kept(5))
+    finish(first, 0, 2)
+    departures.ended(first)
+    departures.ended(second)
+    again = sent(departures, [])
+    assert [[shard.index for shard in message.shards] for message in again] == [[1, 3, 4]] * 2
+
+
+def test_after_a_worker_died_what_is_left_of_a_list_travels_alone() -> None:
+    departures = departures_of(workers=2, spool="/spool")
+    first, second = sent(departures, kept(4))
+    finish(first, 0)
+    departures.ended(first, more=True)
+    departures.part()
+    finish(second, 1)
+    departures.ended(second)
+    again = sent(departures, [])
+    assert [([shard.index for shard in message.shards], message.claims(1.0)) for message in again] == [
+        ([2], None),
+        ([3], None),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from samebits.langid.model.compact_files import MOST_LANGUAGES
 from samebits.langid.training import backoff, large
 from samebits.langid.training.compact import noise_words
 from samebits.langid.training.on_workers import run, sampling
-from samebits.langid.training.on_workers.backoff import FindSuspects, ReportNode
+from samebits.langid.training.on_workers.backoff import FindSuspects, RefineModel, ReportNode
 from samebits.langid.training.on_workers.duplicates import FindDuplicates
 from samebits.langid.training.on_workers.exact import ScoreNode
 from samebits.langid.training.on_workers.ledgers import WriteLedger
@@ -43,7 +44,7 @@ from samebits.verification.artifacts import rerun
 MODES = ("exact", "backoff", "compact")
 TASKS = {
     "exact": (tree.CountNode, FindDuplicates, CountNodeWords, ReduceWords, ScoreNode, OrderWords, WriteLedger, WriteBlock),
-    "backoff": (CountNodeWords, ReduceWords, SumFeatures, FindSuspects, SampleNode, ReportNode, OrderWords),
+    "backoff": (CountNodeWords, ReduceWords, SumFeatures, FindSuspects, SampleNode, RefineModel, ReportNode, OrderWords),
 }  # fmt: skip
 
 
@@ -118,7 +119,9 @@ def test_order_workers_and_lost_workers_do_not_matter(mode: str, rows: Path, tmp
 
 
 class _Meddling(SerialExecutor):
-    """Does something once, before the first shard of a task."""
+    """Does something once, before the first shard of a task; else it passes for an executor whose workers are elsewhere."""
+
+    runs_here = False
 
     def __init__(self, task: type[Any], meddle: Any) -> None:
         super().__init__()
@@ -179,7 +182,8 @@ def test_several_nodes_in_one_task_change_nothing(
 
 @pytest.mark.usefixtures("on_workers")
 @pytest.mark.parametrize(
-    ("mode", "task"), [("exact", ScoreNode), ("backoff", ReportNode), ("exact", WriteBlock)]
+    ("mode", "task"),
+    [("exact", ScoreNode), ("backoff", RefineModel), ("backoff", ReportNode), ("exact", WriteBlock)],
 )
 def test_files_with_a_flipped_bit_are_made_again(
     mode: Any, task: type[Any], rows: Path, tmp_path: Path
@@ -238,6 +242,41 @@ def test_no_row_and_no_word_passes_the_driver_in_exact_mode(rows: Path, tmp_path
 
     train(rows, tmp_path / "out", mode="exact", executor=Weighing())
     assert max(sizes) < 6000
+
+
+@pytest.mark.usefixtures("on_workers")
+def test_the_model_passes_by_the_driver_of_other_processes(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads no piece in backoff mode, and no state that it publishes holds the model."""
+    expected = train(rows, tmp_path / "here", refine=2).artifact_digest
+    published: list[int] = []
+    at_work: list[bool] = []
+
+    class Elsewhere(SerialExecutor):
+        runs_here = False
+
+        def publish(self, state: Any) -> Any:
+            published.append(len(pickle.dumps(state)))
+            return super().publish(pickle.loads(pickle.dumps(state)))
+
+        def submit(self, task: Any, shard: Shard, handle: Any) -> Any:
+            at_work.append(True)
+            future = super().submit(task, shard, handle)
+            future.result()
+            at_work.pop()
+            return future
+
+    def read_bytes(folder: Any, index: Any, piece: int) -> bytes:
+        assert at_work
+        return read(folder, index, piece)
+
+    read = piece_files.PieceFolder.read_bytes
+    monkeypatch.setattr(piece_files.PieceFolder, "read_bytes", read_bytes)
+    found = train(rows, tmp_path / "out", refine=2, executor=Elsewhere())
+    model = sum(path.stat().st_size for path in (tmp_path / "out").glob("*.npy"))
+    assert found.artifact_digest == expected
+    assert max(published) < model / 4
 
 
 @pytest.mark.usefixtures("on_workers")

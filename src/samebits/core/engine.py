@@ -105,6 +105,8 @@ class Engine:
         started = clock.seconds()
         self.observer(StageStarted(stage, len(shards), _num_units(shards), unit))
         handle = self.executor.publish(state)
+        if kept:
+            handle = replace(handle, kept=True)
         yield from _Stage(self, stage, task, shards, handle, usable, kept).run()
         self.observer(StageDone(stage, clock.seconds() - started))
 

@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # How ``folding`` gathers shards and nodes into tasks; raised when that changes, because parts are kept by the number of their task.
-FOLD_SHAPE = 4
+FOLD_SHAPE = 5
 SYNC_SECONDS = 5.0
 JOIN_BYTES = 1 << 16  # copying so much costs less than another system call
 _to_json = json.JSONEncoder(separators=(",", ":")).encode

@@ -45,10 +45,14 @@ class NamedTask(Task, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """A published state: ``value`` where workers share memory, else ``path`` of a file that workers load once."""
+    """A published state: ``value`` where workers share memory, else ``path`` of a file that workers load once.
+
+    ``kept`` says that the parts of its stage are small, because workers keep what they make: none of them is in a hurry to arrive.
+    """
 
     value: Any = None
     path: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

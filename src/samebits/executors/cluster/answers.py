@@ -12,15 +12,28 @@ import os
 import pickle
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import xxhash
 
-__all__ = ["put_answers", "take_answers"]
+__all__ = ["Answers", "put_answers", "take_answers"]
 
 DIGEST_BYTES = 16
 
 
-def put_answers(folder: str, name: str, answers: list[bytes]) -> None:
+class Answers(NamedTuple):
+    """What came of a message.
+
+    Attributes:
+        found: By its place in the message, the answer of each shard that was run.
+        more: Time was up before all shards of a shared list were claimed.
+    """
+
+    found: dict[int, bytes]
+    more: bool = False
+
+
+def put_answers(folder: str, name: str, answers: Answers) -> None:
     """Write the answers of one message, if the disk takes them; twice the same if a task runs twice."""
     path = _path(folder, name)
     data = pickle.dumps(answers, protocol=pickle.HIGHEST_PROTOCOL)
@@ -33,7 +46,7 @@ def put_answers(folder: str, name: str, answers: list[bytes]) -> None:
             mine.unlink()
 
 
-def take_answers(folder: str, name: str) -> list[bytes] | None:
+def take_answers(folder: str, name: str) -> Answers | None:
     """Return the answers of a message and remove their file; None if they have to be fetched."""
     if not folder:
         return None
@@ -46,7 +59,7 @@ def take_answers(folder: str, name: str) -> list[bytes] | None:
     digest, packed = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
     if xxhash.xxh3_128_digest(packed) != digest:
         return None
-    answers: list[bytes] = pickle.loads(packed)  # noqa: S301 - whoever may write there may write the output
+    answers: Answers = pickle.loads(packed)  # noqa: S301 - whoever may write there may write the output
     return answers
 
 

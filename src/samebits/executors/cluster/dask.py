@@ -29,12 +29,12 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, MissingExtra, SamebitsError, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.answers import take_answers
+from samebits.executors.cluster.answers import Answers, take_answers
 from samebits.executors.cluster.dask_task import run_message
 from samebits.executors.cluster.dask_values import DaskValue, ask, scatter, tell_when_done
 from samebits.executors.cluster.dask_watch import CONNECT_SECONDS, START_SECONDS, watch, workers_of
-from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
-from samebits.executors.cluster.in_flight import Flight, Flights
+from samebits.executors.cluster.grouping import KEPT_PER_WORKER, LONGEST_SECONDS, Departures
+from samebits.executors.cluster.in_flight import Flight, Flights, Message
 from samebits.executors.cluster.in_hand import shards_in_hand
 from samebits.executors.cluster.workers import (
     Look,
@@ -75,6 +75,7 @@ CONFIG = {
     "distributed.admin.system-monitor.interval": "10s",  # half of what an idle driver costs
     "distributed.nanny.pre-spawn-environ": {},  # they would stay in the environment of this process
     "distributed.client.scheduler-info-interval": "60s",  # the client asks for what nobody here looks at
+    "distributed.client.heartbeat": "60s",  # the scheduler waits for none
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS:g}s",
 }
 
@@ -103,10 +104,8 @@ class DaskExecutor:
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
         self._num_started = self._num_ended = 0  # messages; of those that ended, answers may not be here yet
-        self._departures = Departures(lambda: self.workers, self._num_flying)
-        self._flights = Flights(
-            "Dask", options.address, self._order, self._published, self._departures.landed
-        )
+        self._departures = Departures(lambda: self.workers, self._num_flying, self._order.spool)
+        self._flights = Flights("Dask", options.address, self._order, self._published, self._departures)
         try:
             self._connect()
             self.workers = options.workers or self._num_threads()
@@ -177,7 +176,7 @@ class DaskExecutor:
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
-        return self._flights.take_off(task, shard, handle.value, self._departures.add)
+        return self._flights.take_off(task, shard, handle)
 
     def _send(self) -> None:
         for batch in self._departures.batches():
@@ -189,22 +188,22 @@ class DaskExecutor:
             except Exception as error:
                 self._refuse(batch, error)
 
-    def _refuse(self, batch: list[tuple[Flight, ...]], error: Exception) -> None:
+    def _refuse(self, batch: list[Message], error: Exception) -> None:
         """Let the engine try these shards again, but not for ever."""
         now = time.monotonic()
         self._refusing_since = self._refusing_since or now
         if now - self._refusing_since > max(self._options.stall_timeout, START_SECONDS):
             self._flights.give_up(f"it takes no shards ({type(error).__name__}: {error})")
-        for flight in chain.from_iterable(batch):
-            self._flights.refused(flight, error)
+        self._flights.refuse(batch, error)
 
-    def _start(self, batch: list[tuple[Flight, ...]]) -> None:
-        """Submit groups, each a task of Dask, in one message."""
+    def _start(self, batch: list[Message]) -> None:
+        """Submit messages, each a task of Dask, at once."""
         calls = []
-        for group in batch:
-            task, state = group[0].task, group[0].state
-            sent = (scatter(self._client, task), scatter(self._client, state))
-            calls.append((task.key, state.key, *sent, tuple(flight.shard for flight in group)))
+        for message in batch:
+            first = message.group.flights[0]
+            sent = (scatter(self._client, first.task), scatter(self._client, first.state))
+            claims = message.claims(LONGEST_SECONDS)
+            calls.append((first.task.key, first.state.key, *sent, message.shards, claims))
         keys = [f"samebits-{self._order.token}-{next(self._keys)}" for _ in batch]
         futures = self._client.map(
             *(run_message, *map(list, zip(*calls, strict=True))),
@@ -214,9 +213,9 @@ class DaskExecutor:
             fifo_timeout=0,  # what is submitted first runs first, however close together
         )
         self._landed = []
-        for key, group, future in zip(keys, batch, futures, strict=True):
+        for key, message, future in zip(keys, batch, futures, strict=True):
             self._futures[key] = future
-            self._flights.put(key, group)
+            self._flights.put(key, message)
         self._num_started += len(futures)
         self._client.loop.add_callback(tell_when_done, futures, self._ended)
 
@@ -268,19 +267,20 @@ class DaskExecutor:
         """End what is in these futures; what one of them is, is asked once: Dask may compute a lost answer again meanwhile."""
         statuses = [(future, future.status) for future in batch]
         self._bring_home([future for future, status in statuses if status == "finished"])
-        lost: dict[Any, dict[int, tuple[Flight, ...]]] = {}
+        lost: dict[Any, dict[int, Message]] = {}
         for future, status in statuses:
             self._futures.pop(future.key, None)
             if status == "finished":
                 continue
             error = future.exception(timeout=START_SECONDS) if status == "error" else None
             if isinstance(error, distributed.KilledWorker):
-                groups = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
-                groups[int(future.key.rpartition("-")[2])] = self._flights.pop(future.key)
+                messages = lost.setdefault((error.last_worker.address, error.last_worker.nthreads), {})
+                if message := self._flights.pop(future.key):
+                    messages[int(future.key.rpartition("-")[2])] = message
             else:
                 self._end(future, None)
-        for (worker, threads), groups in lost.items():
-            self._blame(worker, threads, [groups[number] for number in sorted(groups)])
+        for (worker, threads), messages in lost.items():
+            self._blame(worker, threads, [messages[number] for number in sorted(messages)])
 
     def _bring_home(self, finished: list[Any]) -> None:
         """Fetch answers in one request and land them."""
@@ -292,29 +292,38 @@ class DaskExecutor:
         for future, answer in zip(finished, answers, strict=True):
             self._end(future, answer)
 
-    def _blame(self, worker: str, threads: int, groups: list[tuple[Flight, ...]]) -> None:
-        """Tell the shards a dead worker had in hand from those that only waited for it; groups are as submitted."""
+    def _blame(self, worker: str, threads: int, messages: list[Message]) -> None:
+        """Tell the shards a dead worker had in hand from those that only waited for it; messages are as submitted."""
         self._departures.part()
         hands = shards_in_hand(self._order.spool, lambda address: address == worker)
         if hands is None:
-            hands = {flight.shard.index for group in groups[: max(1, threads)] for flight in group}
+            first = (message.own_flights for message in messages[: max(1, threads)])
+            hands = {flight.shard.index for flight in chain.from_iterable(first)}
         reason = f"the worker {worker} died"
-        for flight in (flight for group in groups for flight in group):
-            index = flight.shard.index if flight.shard.index in hands else None
-            flight.result.set_exception(WorkerLost(reason, shard=index, reason=reason))
 
-    def _end(self, future: Any, answers: list[bytes] | None) -> None:
-        """Land a group; answers that are not here are fetched, and Dask may be computing them a second time."""
-        group = self._flights.pop(future.key)
-        found: list[bytes] | BaseException = LookupError("no answer") if answers is None else answers
+        def lost(flight: Flight) -> WorkerLost:
+            index = flight.shard.index if flight.shard.index in hands else None
+            return WorkerLost(reason, shard=index, reason=reason)
+
+        for message in messages:
+            self._flights.lose(message, lost)
+
+    def _end(self, future: Any, answers: Answers | None) -> None:
+        """Land a message; answers that are not here are fetched, and Dask may be computing them a second time."""
+        message = self._flights.pop(future.key)
+        if message is None:
+            return
         try:
-            if group and answers is None:
-                found = future.result(timeout=START_SECONDS)
+            if answers is None:
+                answers = future.result(timeout=START_SECONDS)
         except BaseException as error:
-            found = error
-        for flight, done in self._flights.land(group, found, self._why_gone):
-            self._bare_losses = 0
-            self._departures.learn(flight, done.seconds)
+            why = error
+            if not message.own_flights:  # of a list: what it was sent with has to be sent again all the same
+                self._why_gone(message.group.flights[0], why)
+            self._flights.lose(message, lambda flight: self._why_gone(flight, why))
+            return
+        self._bare_losses = 0
+        self._flights.land(message, answers)
 
     def _why_gone(self, flight: Flight, error: BaseException) -> SamebitsError:
         """Explain a shard that Dask has cancelled or forgotten: the scheduler went, or all copies of its state."""

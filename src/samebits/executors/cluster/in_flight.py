@@ -7,27 +7,103 @@ in here are what the engine waits for: an exception that got away would make it 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from samebits.core.plan import Shard
-from samebits.core.ports.executor import Done, Outcome, Task
+from samebits.core.ports.executor import Done, Handle, Outcome, Task
 from samebits.errors import ClusterLost, SamebitsError, WorkerLost
+from samebits.executors.cluster.answers import Answers
+from samebits.executors.cluster.claims import Claims, claimed_by
 from samebits.executors.cluster.workers import WorkerOrders, open_answer, packed_state
 
-__all__ = ["Flight", "Flights"]
+if TYPE_CHECKING:
+    from samebits.executors.cluster.grouping import Departures
+
+__all__ = ["Flight", "Flights", "Message", "ShardGroup"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flight:
-    """One shard on its way: the task and the state as the cluster knows them, and the future the engine has."""
+    """One shard on its way: the task and the state as the cluster knows them, and the future the engine has.
+
+    Attributes:
+        kept: Its part is small and in no hurry (``Handle``).
+    """
 
     shard: Shard
     task: Any
     state: Any
     result: Future[Outcome] = field(default_factory=Future)
+    kept: bool = False
+
+    def end(self, outcome: Outcome | BaseException) -> None:
+        """End it, unless somebody else has: two messages that share a list may both have run a shard."""
+        with suppress(InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.result.set_exception(outcome)
+            else:
+                self.result.set_result(outcome)
+
+
+@dataclass(slots=True, eq=False)
+class ShardGroup:
+    """Flights that leave together: in a message of their own, or as a list that several messages share.
+
+    Attributes:
+        flights: What they are.
+        claims: File in which messages claim the shards of a list; empty if there is one message.
+        shared_by: How many messages leave with a list at first.
+        marks: How many have left with it so far.
+        under_way: How many of them have not ended.
+        is_left: Another message will leave with it, because one that has ended left some.
+    """
+
+    flights: tuple[Flight, ...]
+    claims: str = ""
+    shared_by: int = 1
+    marks: int = 0
+    under_way: int = 0
+    is_left: bool = False
+
+    @property
+    def open_flights(self) -> list[Flight]:
+        """Those that have not ended."""
+        return [flight for flight in self.flights if not flight.result.done()]
+
+
+class Message(NamedTuple):
+    """What the cluster has under one key.
+
+    Attributes:
+        group: What is in it.
+        mark: Its number among those that share the list.
+    """
+
+    group: ShardGroup
+    mark: int
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """What it says there is to do."""
+        return tuple(flight.shard for flight in self.group.flights)
+
+    def claims(self, seconds: float) -> Claims | None:
+        """What it is told of the list it shares."""
+        group = self.group
+        return Claims(group.claims, self.mark, group.shared_by, seconds) if group.claims else None
+
+    @property
+    def own_flights(self) -> list[Flight]:
+        """Those that have not ended and are in nobody else's hands: all, or those that it has claimed of a list."""
+        if not self.group.claims:
+            return self.group.open_flights
+        mine = claimed_by(self.group.claims, self.mark)
+        flights = enumerate(self.group.flights)
+        return [flight for place, flight in flights if place in mine and not flight.result.done()]
 
 
 class Flights:
@@ -43,64 +119,66 @@ class Flights:
         address: str,
         order: WorkerOrders,
         put: Callable[[bytes], Any],
-        landed: Callable[[], None],
+        departures: Departures,
     ) -> None:
-        self._landed = landed
+        self._departures = departures
         self._engine = engine
         self._where = address or "this machine"
         self._order = order
         self._put = put
         self._sent: tuple[Task, Any] | None = None
         self._lock = threading.Lock()
-        self._flying: dict[Any, tuple[Flight, ...]] = {}
+        self._flying: dict[Any, Message] = {}
         self.lost: ClusterLost | None = None
 
-    def take_off(
-        self, task: Task, shard: Shard, state: Any, start: Callable[[Flight], None]
-    ) -> Future[Outcome]:
+    def take_off(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Send a shard on its way; whatever goes wrong shows in the future, not here."""
-        flight = Flight(shard, None, state)
+        flight = Flight(shard, None, handle.value)
         try:
             if self.lost is not None:
                 raise self.lost
             # The task travels once per stage, with the orders.
             if self._sent is None or self._sent[0] is not task:
                 self._sent = (task, self._put(packed_state((self._order, task))))
-            flight = Flight(shard, self._sent[1], state, flight.result)
-            start(flight)
+            flight = Flight(shard, self._sent[1], handle.value, flight.result, handle.kept)
+            self._departures.add(flight)
         except SamebitsError as error:
-            flight.result.set_exception(error)
+            flight.end(error)
         except Exception as error:
-            self.refused(flight, error)
+            flight.end(self._refusal(error))
         return flight.result
 
-    def refused(self, flight: Flight, error: Exception) -> None:
-        """End a flight that did not begin."""
-        flight.result.set_exception(
-            self.lost or WorkerLost(f"{self._engine} did not take the shard: {error}")
-        )
+    def refuse(self, messages: list[Message], error: Exception) -> None:
+        """End what did not begin."""
+        for message in messages:
+            for flight in message.group.open_flights:
+                flight.end(self._refusal(error))
+            self._departures.ended(message)
 
-    def put(self, key: Any, flights: tuple[Flight, ...]) -> None:
+    def _refusal(self, error: Exception) -> SamebitsError:
+        return self.lost or WorkerLost(f"{self._engine} did not take the shard: {error}")
+
+    def put(self, key: Any, message: Message) -> None:
         """Note what is in the air under a key of the cluster; if the cluster was lost meanwhile, it has ended."""
         with self._lock:
             if self.lost is None:
-                self._flying[key] = flights
+                self._flying[key] = message
                 return
-        for flight in flights:
-            flight.result.set_exception(self.lost)
+        for flight in message.group.flights:
+            flight.end(self.lost)
 
-    def pop(self, key: Any) -> tuple[Flight, ...]:
-        """Return what was in the air under a key; nothing if it has ended already."""
+    def pop(self, key: Any) -> Message | None:
+        """Return what was in the air under a key; None if it has ended already."""
         with self._lock:
-            flights = self._flying.pop(key, ())
-        self._landed()
-        return flights
+            message = self._flying.pop(key, None)
+        self._departures.landed()
+        return message
 
     def __len__(self) -> int:
         """Return how many keys are in the air."""
         return len(self._flying)
 
-    def snapshot(self) -> list[tuple[Any, tuple[Flight, ...]]]:
+    def snapshot(self) -> list[tuple[Any, Message]]:
         """Return what is in the air now, by key."""
         with self._lock:
             return list(self._flying.items())
@@ -112,28 +190,25 @@ class Flights:
             self._flying.clear()
         return keys
 
-    def land(
-        self,
-        group: tuple[Flight, ...],
-        answers: Sequence[bytes] | BaseException,
-        explain: Callable[[Flight, BaseException], BaseException],
-    ) -> list[tuple[Flight, Done]]:
-        """End flights with their answers, or with the reason why there are none; return what was done."""
-        landed = []
-        for number, flight in enumerate(group):
+    def land(self, message: Message, answers: Answers) -> None:
+        """End flights with their answers; shards of a list that were not claimed are left to others."""
+        for place, data in answers.found.items():
+            flight = message.group.flights[place]
             try:
-                if isinstance(answers, BaseException):
-                    raise answers
-                outcome = open_answer(answers[number], flight.shard)
+                outcome = open_answer(data, flight.shard)
             except SamebitsError as error:
-                flight.result.set_exception(error)
-            except BaseException as error:
-                flight.result.set_exception(self.lost or explain(flight, error))
-            else:
-                flight.result.set_result(outcome)
-                if isinstance(outcome, Done):
-                    landed.append((flight, outcome))
-        return landed
+                flight.end(error)
+                continue
+            flight.end(outcome)
+            if isinstance(outcome, Done):
+                self._departures.learn(flight, outcome.seconds)
+        self._departures.ended(message, more=answers.more)
+
+    def lose(self, message: Message, reason: Callable[[Flight], BaseException]) -> None:
+        """End the flights of a message that brings no answers; what others may still claim goes on."""
+        for flight in message.own_flights:
+            flight.end(self.lost or reason(flight))
+        self._departures.ended(message)
 
     def cluster_lost(self, what: str) -> ClusterLost:
         """Return the error of a lost cluster."""
@@ -146,8 +221,9 @@ class Flights:
         """End everything in the air, and everything that will be submitted."""
         with self._lock:
             self.lost = self.lost or self.cluster_lost(what)
-            flying = [flight for flights in self._flying.values() for flight in flights]
+            messages = list(self._flying.values())
             self._flying.clear()
-        for flight in flying:
-            flight.result.set_exception(self.lost)
-        self._landed()
+        for message in messages:
+            for flight in message.group.flights:
+                flight.end(self.lost)
+        self._departures.landed()

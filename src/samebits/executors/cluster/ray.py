@@ -22,7 +22,6 @@ import secrets
 import socket
 import tempfile
 import threading
-import time
 from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
@@ -33,9 +32,12 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
-from samebits.executors.cluster.in_flight import Flight, Flights
+from samebits.executors.cluster.answers import Answers
+from samebits.executors.cluster.claims import Claims
+from samebits.executors.cluster.grouping import KEPT_PER_WORKER, LONGEST_SECONDS, Departures
+from samebits.executors.cluster.in_flight import Flight, Flights, Message
 from samebits.executors.cluster.in_hand import shards_in_hand
+from samebits.executors.cluster.ray_pulse import KNOCK_SECONDS, Pulse, PulseBoard
 from samebits.executors.cluster.workers import (
     Look,
     check_looks,
@@ -45,7 +47,7 @@ from samebits.executors.cluster.workers import (
     make_order,
     packed_state,
     tick,
-    work,
+    work_together,
 )
 from samebits.executors.run_folder import RunFolder
 from samebits.machine.caps import THREAD_CAPS
@@ -60,14 +62,18 @@ except ImportError as error:
 __all__ = ["RayExecutor"]
 
 WATCH_SECONDS = 1.0  # between knocks at a door that was closed
-PULSE_SECONDS = 1.0
-KNOCK_SECONDS = 2.0
 MOST_SILENT = 5  # knocks at a closed door; Ray itself would end this process after a minute
 LOOK_SECONDS = 60.0
 STORE_BYTES = 256 << 20  # of a cluster of ours: states and orders; large parts go through the spool
 LONGEST_PARENT = 20  # bytes; Ray adds some 65 to the folder of the run, and a socket's name may have 107
 DEATHS = (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.OutOfMemoryError)
 REASONS = {"NodeDiedError": "its node died", "OutOfMemoryError": "out of memory"}
+# Of a driver at an address: what its library does of itself every second, it does every ten, or each minute. A dashboard hears of tasks that much later.
+CALMER = {
+    "RAY_task_events_report_interval_ms": "10000",
+    "RAY_core_worker_internal_heartbeat_ms": "10000",  # for tasks that Ray itself would try again
+    "RAY_metrics_report_interval_ms": "60000",
+}
 AUTH = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _token = secrets.token_hex(32)  # one for all clusters of this process: Ray reads it once
 
@@ -89,8 +95,8 @@ class RayExecutor:
         self._num_keys = 0
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
-        self._departures = Departures(lambda: self.workers, lambda: len(self._flights))
-        self._flights = Flights("Ray", options.address, self._order, self._put, self._departures.landed)
+        self._departures = Departures(lambda: self.workers, lambda: len(self._flights), self._order.spool)
+        self._flights = Flights("Ray", options.address, self._order, self._put, self._departures)
         try:
             if not self._joined:
                 self._connect()
@@ -112,6 +118,7 @@ class RayExecutor:
         try:
             with interrupts_blocked():
                 if address:
+                    os.environ.update({**CALMER, **os.environ})  # close() puts the environment back
                     ray.init(address=address, **quiet)
                 else:
                     ray.init(**self._own_cluster(), **quiet)
@@ -160,7 +167,7 @@ class RayExecutor:
     def _start_board(self) -> Any:
         """Start the board here, where a broken network does not hide it, before any worker can stop without a pulse."""
         own = _on(ray.get_runtime_context().get_node_id())
-        board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).options(scheduling_strategy=own).remote()
+        board = ray.remote(num_cpus=0, max_restarts=-1)(PulseBoard).options(scheduling_strategy=own).remote()
         try:
             ray.get(board.look.remote(), timeout=LOOK_SECONDS)
         except exceptions.RayError as error:
@@ -179,44 +186,49 @@ class RayExecutor:
 
     def submit(self, task: Task, shard: Shard, handle: Handle) -> Future[Outcome]:
         """Queue the shard; whatever goes wrong shows in the future, not here."""
-        return self._flights.take_off(task, shard, handle.value, self._departures.add)
+        return self._flights.take_off(task, shard, handle)
 
     def _send(self) -> None:
-        for group in chain.from_iterable(self._departures.batches()):
+        for message in chain.from_iterable(self._departures.batches()):
             try:
                 if self._flights.lost is not None:
                     raise self._flights.lost
-                self._start(group)
+                self._start(message)
             except Exception as error:
-                for flight in group:
-                    self._flights.refused(flight, error)
+                self._flights.refuse([message], error)
 
-    def _start(self, group: tuple[Flight, ...]) -> None:
-        shards = tuple(flight.shard for flight in group)
+    def _start(self, message: Message) -> None:
+        first = message.group.flights[0]
+        claims = message.claims(LONGEST_SECONDS)
         # in a list, so that a worker fetches them when it does not have them yet, not for every shard
-        ref = self._run.remote([group[0].task, group[0].state], shards, self._board)
-        self._flights.put(ref, group)
+        ref = self._run.remote([first.task, first.state], message.shards, claims, self._board)
+        self._flights.put(ref, message)
         ref.future().add_done_callback(lambda done: self._end(ref, done))
 
-    def _end(self, ref: Any, done: Future[list[bytes]]) -> None:
-        group, error = self._flights.pop(ref), done.exception()
-        if isinstance(error, DEATHS):
-            self._blame(group, error)
+    def _end(self, ref: Any, done: Future[Answers]) -> None:
+        message, error = self._flights.pop(ref), done.exception()
+        if message is None:
             return
-        for flight, what in self._flights.land(group, error or done.result(), _explain):
-            self._departures.learn(flight, what.seconds)
+        if error is None:
+            self._flights.land(message, done.result())
+        elif isinstance(error, DEATHS):
+            self._blame(message, error)
+        else:
+            self._flights.lose(message, lambda flight: _explain(error))
 
-    def _blame(self, group: tuple[Flight, ...], error: BaseException) -> None:
-        """Tell the shard a dead worker had in hand from the others of its group; where nothing is known, it was the first."""
+    def _blame(self, message: Message, error: BaseException) -> None:
+        """Tell the shard a dead worker had in hand from the others of its message; where nothing is known, it was the first."""
         self._departures.part()
         reason = REASONS.get(type(error).__name__, "its process ended")
-        indexes = {flight.shard.index for flight in group}
-        hands = (shards_in_hand(self._order.spool, lambda name: True) or set()) & indexes
-        for number, flight in enumerate(group):
-            is_blamed = flight.shard.index in hands if hands else not number
-            index = flight.shard.index if is_blamed else None
-            lost = WorkerLost(f"a worker died ({reason})", shard=index, reason=reason)
-            flight.result.set_exception(self._flights.lost or lost)
+        indexes = [flight.shard.index for flight in message.own_flights]
+        hands = (shards_in_hand(self._order.spool, lambda name: True) or set()) & {*indexes}
+        blamed = hands or indexes[:1]
+
+        def lost(flight: Flight) -> WorkerLost:
+            index = flight.shard.index if flight.shard.index in blamed else None
+            return WorkerLost(f"a worker died ({reason})", shard=index, reason=reason)
+
+        self._flights.lose(message, lost)
 
     def _watch(self) -> None:
         """Read the pulses and knock at the head's door; count ticks, because clocks differ."""
@@ -262,13 +274,15 @@ class RayExecutor:
         living = shards_in_hand(self._order.spool, lambda name: name in names) or set()
         reason = f"no sign of life for {self._options.stall_timeout:g} s"
         self._departures.part()
-        for ref, group in self._flights.snapshot():
-            if living.isdisjoint(flight.shard.index for flight in group):
-                for flight in self._flights.pop(ref):
-                    blamed = flight.shard.index if flight.shard.index in held else None
-                    flight.result.set_exception(
-                        WorkerLost(f"a worker stopped responding ({reason})", shard=blamed, reason=reason)
-                    )
+
+        def lost(flight: Flight) -> WorkerLost:
+            index = flight.shard.index if flight.shard.index in held else None
+            return WorkerLost(f"a worker stopped responding ({reason})", shard=index, reason=reason)
+
+        for ref, message in self._flights.snapshot():
+            is_held = not living.isdisjoint(flight.shard.index for flight in message.own_flights)
+            if not is_held and self._flights.pop(ref):
+                self._flights.lose(message, lost)
 
     def recover(self, workers: int) -> None:
         """Go on; Ray replaces lost workers itself, and the engine submits fewer shards at a time."""
@@ -293,53 +307,22 @@ class RayExecutor:
             self._run_folder.remove()
 
 
-class _Board:
-    """An actor: how often each worker has given a sign of life."""
-
-    def __init__(self) -> None:
-        self.beats: dict[tuple[str, int], int] = {}
-
-    def beat(self, node: str, pid: int) -> None:
-        self.beats[node, pid] = self.beats.get((node, pid), 0) + 1
-
-    def forget(self, node: str, pid: int) -> None:
-        self.beats.pop((node, pid), None)
-
-    def look(self) -> dict[tuple[str, int], int]:
-        return self.beats
+_pulse: Pulse | None = None  # made with a worker process's first shard
 
 
-class _Pulse:
-    """The worker's side: a thread that tells the board every second that this process runs."""
-
-    def __init__(self, board: Any) -> None:
-        self.board = board
-        self.node = ray.get_runtime_context().get_node_id()
-        with suppress(Exception):  # seen once before any shard, so that a stop in the first one is noticed
-            ray.get(board.beat.remote(self.node, os.getpid()), timeout=5 * KNOCK_SECONDS)
-        threading.Thread(target=self._beat, name="samebits-pulse", daemon=True).start()
-
-    def _beat(self) -> None:
-        while True:
-            time.sleep(PULSE_SECONDS)
-            with suppress(Exception):  # the board may belong to a run that has ended
-                self.board.beat.remote(self.node, os.getpid())
-
-
-_pulse: _Pulse | None = None  # made with a worker process's first shard
-
-
-def _run(orders: list[tuple[str, Any]], shards: tuple[Shard, ...], board: Any) -> list[bytes]:
+def _run(
+    orders: list[tuple[str, Any]], shards: tuple[Shard, ...], claims: Claims | None, board: Any
+) -> Answers:
     global _pulse
-    _pulse = _pulse or _Pulse(board)
+    _pulse = _pulse or Pulse(board)
     _pulse.board = board
     (task_key, task), (state_key, state) = orders
     worker = _worker_name(_pulse.node, os.getpid())
     fetch = (task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state))
-    return [work(*fetch, shard, worker) for shard in shards]
+    return work_together(*fetch, shards, worker, claims)
 
 
-def _explain(flight: Flight, error: BaseException) -> BaseException:
+def _explain(error: BaseException) -> BaseException:
     if isinstance(error, (exceptions.ObjectLostError, exceptions.TaskCancelledError)):
         return WorkerLost("the answer was lost with its node")
     return error

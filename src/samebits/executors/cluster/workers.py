@@ -18,7 +18,7 @@ import pickle
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -33,7 +33,8 @@ from samebits.core.plan import Shard
 from samebits.core.ports.executor import Done, Outcome
 from samebits.errors import ConfigError, EnvironmentMismatch, InputError, OutputFailed, WorkerLost
 from samebits.executors import ExecutorOptions
-from samebits.executors.cluster.answers import put_answers
+from samebits.executors.cluster.answers import Answers, put_answers
+from samebits.executors.cluster.claims import ClaimedShards, Claims
 from samebits.executors.cluster.in_hand import put_down, take_up
 from samebits.executors.messages import pack, unpack
 from samebits.executors.worker import failed, run_shard
@@ -45,6 +46,7 @@ __all__ = [
     "WorkerOrders",
     "check_looks",
     "clean_up",
+    "leave_answers",
     "look",
     "look_seconds",
     "make_order",
@@ -58,8 +60,8 @@ __all__ = [
 # below, a file costs more than the bytes; Ray keeps results up to 100 kB out of its store
 INLINE_BYTES = 1 << 16
 LOADED = 4  # the tasks and states of this stage and the one before
-SHORTEST_LOOK, LONGEST_LOOK = 1.0, 5.0
-LOOKS_PER_STALL = 12
+SHORTEST_LOOK, LONGEST_LOOK = 1.0, 10.0
+LOOKS_PER_STALL = 6
 MOST_UNSEEN = 3  # paths named of those a worker cannot see
 
 
@@ -181,24 +183,31 @@ def _load(key: str, fetch: Callable[[], bytes]) -> Any:
 def work_together(
     task: tuple[str, Callable[[], bytes]],
     state: tuple[str, Callable[[], bytes]],
-    shards: Iterable[Shard],
+    shards: Sequence[Shard],
     worker: str,
-    name: str,
-) -> list[bytes]:
-    """Run the shards of one message; the answers are left in the spool as well, if it is in sight and no large part is among them.
+    claims: Claims | None,
+) -> Answers:
+    """Run the shards of one message, or of a list that several messages share those that this one claims.
 
     Args:
         task: As for ``work``.
         state: As for ``work``.
         shards: What to do.
         worker: Name of this worker.
-        name: Of the message.
+        claims: Of the message, if the list is shared.
     """
-    answers = [work(task, state, shard, worker) for shard in shards]
-    order: WorkerOrders | None = _loaded[task[0]][0] if task[0] in _loaded else None
-    if order and order.spool and _sees_spool(order.spool, order.token) and all(map(_is_inline, answers)):
+    share = ClaimedShards(claims, len(shards)) if claims else None
+    places = range(len(shards)) if share is None else share
+    found = {place: work(task, state, shards[place], worker) for place in places}
+    return Answers(found, more=share is not None and share.more)
+
+
+def leave_answers(task_key: str, name: str, answers: Answers) -> None:
+    """Leave the answers of a message in the spool as well, if it is in sight and no large part is among them."""
+    order: WorkerOrders | None = _loaded[task_key][0] if task_key in _loaded else None
+    sees = order and order.spool and _sees_spool(order.spool, order.token)
+    if order and sees and all(map(_is_inline, answers.found.values())):
         put_answers(order.spool, name, answers)
-    return answers
 
 
 def _is_inline(answer: bytes) -> bool:
@@ -312,7 +321,7 @@ def look_seconds(stall_timeout: float) -> float:
     """Return how long to wait between two looks at the workers: each costs the driver milliseconds, more with many workers.
 
     >>> [look_seconds(timeout) for timeout in (2.0, 24.0, 60.0, 600.0)]
-    [1.0, 2.0, 5.0, 5.0]
+    [1.0, 4.0, 10.0, 10.0]
     """
     return min(max(SHORTEST_LOOK, stall_timeout / LOOKS_PER_STALL), LONGEST_LOOK)
 

@@ -29,7 +29,9 @@ __all__ = [
     "features_of_words",
     "floors_of",
     "group_numbers",
+    "masters_of",
     "powers_of_two",
+    "stored_values",
     "sums_by_group",
     "values_of",
 ]
@@ -52,14 +54,27 @@ class Features:
     @property
     def values(self) -> NDArray[np.int16]:
         """The values as the model stores them."""
-        values: NDArray[np.int16] = np.clip(self.master >> VALUE_SHIFT, -(1 << 15), (1 << 15) - 1).astype(
-            np.int16
-        )
-        return values
+        return stored_values(self.master)
 
     def scorer(self, *, finds: bool = True) -> Scorer:
         """Make the look-up tables; without ``finds`` only those of values."""
         return Scorer(self.keys, self.stops, self.languages, self.values, self.floors, finds)
+
+
+def stored_values(master: NDArray[np.int64]) -> NDArray[np.int16]:
+    """Return values as the model stores them."""
+    values: NDArray[np.int16] = np.clip(master >> VALUE_SHIFT, -(1 << 15), (1 << 15) - 1).astype(np.int16)
+    return values
+
+
+def masters_of(values: NDArray[np.int16]) -> NDArray[np.int64]:
+    """Return what is stored as these values; what refinement knew beyond them is gone.
+
+    >>> values = np.array([-32768, -1, 0, 7], np.int16)
+    >>> stored_values(masters_of(values)).tolist()
+    [-32768, -1, 0, 7]
+    """
+    return values.astype(np.int64) << VALUE_SHIFT
 
 
 def group_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

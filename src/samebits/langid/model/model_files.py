@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from samebits.langid.model.compact_files import CompactFiles
     from samebits.langid.model.features import Features
 
-__all__ = ["FORMAT", "JOBS", "ModelFiles", "save_model", "write_changed", "write_head", "write_model"]
+__all__ = ["FORMAT", "JOBS", "ModelFiles", "save_model", "write_floors", "write_head", "write_model"]
 
 FORMAT = "langid.v1"
 JOBS = ("langid", "langid_import", "langid_merge")  # whose artifacts are models
@@ -66,13 +66,13 @@ def write_model(
         out.write_array("keys.npy", features.keys)
         out.write_array("key_sizes.npy", np.diff(features.stops, prepend=0).astype(np.uint32))
         out.write_array("value_languages.npy", features.languages)
-        write_changed(out, features)
+        out.write_array("values.npy", features.values)
+        write_floors(out, features.floors)
 
 
-def write_changed(out: ArtifactWriter, features: Features) -> None:
-    """Write what refinement and the sums of all features decide."""
-    out.write_array("values.npy", features.values)
-    out.write_array("floors.npy", features.floors)
+def write_floors(out: ArtifactWriter, floors: NDArray[np.int32]) -> None:
+    """Write what a language without a feature pays."""
+    out.write_array("floors.npy", floors)
 
 
 def write_head(out: ArtifactWriter, mode: str, languages: list[str]) -> None:

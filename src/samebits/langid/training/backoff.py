@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any, ClassVar, NamedTuple
@@ -34,7 +35,7 @@ from samebits.langid.training.gather import Rows
 from samebits.langid.training.identities import sample_rows, with_labels
 from samebits.langid.training.ledger import SUSPECT, Ledger
 from samebits.langid.training.report import make_report
-from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, run_rows
+from samebits.langid.training.tasks import TokenRows, WordCounts, count_words, row_shards, run_rows
 
 __all__ = [
     "REFINE_ROWS",
@@ -107,7 +108,7 @@ def train_backoff(rows: Rows, config: LangidConfig, engine: Engine, ledger: Ledg
         )
         features = derive(rows.words, rows.word_stops, words, num)
         suspects = _note_suspects(engine, state, features, ledger, config, cycle, drop=not last)
-        if last and can_refine(config, features):
+        if last and can_refine(config, num, len(features.keys)):
             usable = keep & (ledger.reason != SUSPECT)
             chosen = sample_rows(identities, usable, REFINE_ROWS)
             sample = RefineSample(
@@ -212,9 +213,9 @@ def blocks(num_rows: int, num_languages: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, num_rows)) for first in range(0, num_rows, size)]
 
 
-def can_refine(config: LangidConfig, features: Features) -> bool:
+def can_refine(config: LangidConfig, num_languages: int, num_features: int) -> bool:
     """Whether there is anything to refine, in few enough languages."""
-    return bool(config.refine and 1 < features.floors.shape[1] <= REFINE_LANGUAGES and len(features.keys))
+    return bool(config.refine and 1 < num_languages <= REFINE_LANGUAGES and num_features)
 
 
 class RefineSample(NamedTuple):
@@ -226,9 +227,10 @@ class RefineSample(NamedTuple):
     num_rows: int
 
 
-def refine(engine: Engine, sample: RefineSample, features: Features, passes: int) -> Features:
+def refine(engine: Engine | None, sample: RefineSample, features: Features, passes: int) -> Features:
     """Move the values ``passes`` times; only entries that exist are moved, so the model does not grow.
 
+    Without an engine the rows are scored here, one range after the other: sums of whole numbers are the same.
     Values of features that the sample does not have stay, so of a large model only the others are looked at.
     """
     if len(features.keys) <= MOST_FEATURES:
@@ -241,7 +243,7 @@ def refine(engine: Engine, sample: RefineSample, features: Features, passes: int
     return replace(features, master=master)
 
 
-def _refine_all(engine: Engine, sample: RefineSample, features: Features, passes: int) -> Features:
+def _refine_all(engine: Engine | None, sample: RefineSample, features: Features, passes: int) -> Features:
     rows, words, labels, num_rows = sample
     per_feature = np.add.reduceat(
         features.counts.astype(np.int64), np.concatenate([[0], features.stops[:-1]])
@@ -253,11 +255,17 @@ def _refine_all(engine: Engine, sample: RefineSample, features: Features, passes
     for _ in range(passes):
         full = (rows, words, features.scorer(), labels, len(divisor), num_languages)
         sums = np.zeros(len(divisor), np.int64)
-        for part in run_rows(engine, "refine", RefineRows(), len(labels), full):
+        for part in _refine_parts(engine, len(labels), full):
             sums += part
         # sums / 65,536 in bits, times 1,024 for the unit: sums / (64 root), and roots are 256 times too large.
         features = replace(features, master=features.master + 4 * sums // divisor)
     return features
+
+
+def _refine_parts(engine: Engine | None, num_rows: int, state: Any) -> Iterator[NDArray[np.int64]]:
+    if engine is not None:
+        return run_rows(engine, "refine", RefineRows(), num_rows, state)
+    return (RefineRows()(shard, state) for shard in row_shards(num_rows))
 
 
 def roots_of_shares(counts: NDArray[np.int64], part: int, whole: int) -> NDArray[np.int64]:

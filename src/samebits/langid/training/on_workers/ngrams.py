@@ -21,12 +21,28 @@ from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.kernels.langid.features import count_features
 from samebits.langid.constants import NUM_GROUPS
-from samebits.langid.model.features import Features, floors_of, group_numbers, sums_by_group, values_of
+from samebits.langid.model.features import (
+    Features,
+    floors_of,
+    group_numbers,
+    masters_of,
+    stored_values,
+    sums_by_group,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from samebits.langid.training.on_workers.training import CountedWords, WorkerTraining
 
-__all__ = ["FEATURES", "FeatureFiles", "SumFeatures", "feature_pieces", "num_ranges", "sum_features"]
+__all__ = [
+    "FEATURES",
+    "FeatureFiles",
+    "FeatureTables",
+    "SumFeatures",
+    "feature_pieces",
+    "num_ranges",
+    "sum_features",
+]
 
 FEATURES = "n-grams"  # the stage
 FIRST_HASHED, NUM_HASHED = 1 << 63, 1 << 62  # keys of four letters; those of words follow
@@ -34,10 +50,12 @@ TABLES = (
     ("keys.npy", "<u8"),
     ("key_sizes.npy", "<u4"),
     ("value_languages.npy", "<u2"),
+    ("values.npy", "<i2"),
     ("counts", "<u4"),
     ("master", "<i8"),
 )
-WRITTEN = 3  # the first so many are files of the model
+WRITTEN = 4  # the first so many are files of the model
+KEYS, KEY_SIZES, LANGUAGES, VALUES, COUNTS, MASTER = range(6)
 
 
 def num_ranges(partitions: int) -> int:
@@ -107,32 +125,66 @@ class SumFeatures:
         sums = sums_by_group(languages, counts, groups, groups[starts], state.num_languages)
         told = [[group, *sums[group]] for group in range(NUM_GROUPS) if sums[group][0]]
         sizes = np.diff(starts, append=len(keys))
-        tables = (keys[starts], sizes, languages, counts, values_of(counts, groups))
+        master = values_of(counts, groups)
+        tables = (keys[starts], sizes, languages, stored_values(master), counts, master)
         raw = [
             memoryview(table.astype(kind).tobytes()) for (_, kind), table in zip(TABLES, tables, strict=True)
         ]
         return kept_part(self.folder, self.stage, number, told, raw)
 
 
-class SummedFeatures(NamedTuple):
-    """The features, read into this process, and the files they lie in."""
+class FeatureTables(NamedTuple):
+    """The features of a model as they lie with the workers.
 
-    features: Features
+    Attributes:
+        files: Of the ranges, one after the other.
+        num_features: How many there are.
+        num_entries: How many languages they have together.
+        floors: Of the model.
+        refined: File with the values after refinement, if there was one.
+    """
+
     files: list[Index]
+    num_features: int
+    num_entries: int
+    floors: NDArray[np.int32]
+    refined: Index | None = None
+
+    def read(self, folder: PieceFolder) -> Features:
+        """Read all of them into this process.
+
+        Raises:
+            PieceLost: a file is not there, or not what was written.
+        """
+        keys, sizes, languages, counts = (
+            self._table(folder, table) for table in (KEYS, KEY_SIZES, LANGUAGES, COUNTS)
+        )
+        if self.refined is None:
+            master = self._table(folder, MASTER)
+        else:
+            master = masters_of(np.frombuffer(folder.read_bytes(self.refined, 0), TABLES[VALUES][1]))
+        stops = np.cumsum(sizes, dtype=np.int64)
+        return Features(keys, stops, languages, counts, master, self.floors)
+
+    def _table(self, folder: PieceFolder, table: int) -> NDArray[Any]:
+        data = b"".join(folder.read_bytes(index, table) for index in self.files)
+        return np.frombuffer(data, TABLES[table][1])
 
     def contents(self) -> dict[str, Content]:
-        """Return the files of the model that workers write; refinement changes none of them."""
-        num_features, num_entries = len(self.features.keys), len(self.features.languages)
-        return {
-            name: KeptBytes.of(self.files, npy_header(kind, (length,)), [[table]] * len(self.files))
-            for table, ((name, kind), length) in enumerate(
-                zip(TABLES[:WRITTEN], (num_features, num_features, num_entries), strict=True)
-            )
-        }
+        """Return the files of the model that workers write."""
+        lengths = (self.num_features, self.num_features, self.num_entries, self.num_entries)
+        contents: dict[str, Content] = {}
+        for table, ((name, kind), length) in enumerate(zip(TABLES[:WRITTEN], lengths, strict=True)):
+            head = npy_header(kind, (length,))
+            if table == VALUES and self.refined is not None:
+                contents[name] = KeptBytes.of([self.refined], head)
+            else:
+                contents[name] = KeptBytes.of(self.files, head, [[table]] * len(self.files))
+        return contents
 
 
-def sum_features(training: WorkerTraining, counted: CountedWords) -> SummedFeatures:
-    """Add up the features of counted words, and read them."""
+def sum_features(training: WorkerTraining, counted: CountedWords) -> FeatureTables:
+    """Let workers add up the features of counted words."""
     task = SumFeatures(training.folder, f"{FEATURES} {counted.cycle}")
     num_languages = len(training.layout.languages)
     state = FeatureFiles(counted.files, 2 * len(training.layout.files), num_languages)
@@ -141,9 +193,6 @@ def sum_features(training: WorkerTraining, counted: CountedWords) -> SummedFeatu
     for group, number, totals in (told for part in parts for told in part.told):
         sums[group] = (sums[group][0] + number, sums[group][1] + totals)
     files = [part.pieces for part in parts if part.pieces.sizes]
-    keys, sizes, languages, counts, master = (
-        np.frombuffer(b"".join(training.folder.read_bytes(index, table) for index in files), kind)
-        for table, (_, kind) in enumerate(TABLES)
-    )
-    stops = np.cumsum(sizes, dtype=np.int64)
-    return SummedFeatures(Features(keys, stops, languages, counts, master, floors_of(sums)), files)
+    num_features = sum(number for number, _ in sums)
+    num_entries = sum(index.sizes[COUNTS] for index in files) // np.dtype(TABLES[COUNTS][1]).itemsize
+    return FeatureTables(files, num_features, num_entries, floors_of(sums))

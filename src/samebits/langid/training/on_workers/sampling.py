@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.core.plan import Shard
-from samebits.data.folding.piece_files import PieceFolder
+from samebits.data.folding.piece_files import Index, PieceFolder
 from samebits.data.folding.tree import KeptPart, kept_part
 from samebits.kernels.langid.text.words import Vocabulary
 from samebits.langid.training.identities import sample_rows, with_labels
@@ -20,7 +20,7 @@ from samebits.langid.training.on_workers.row_files import HASHES, TextRows
 from samebits.langid.training.on_workers.training import WorkerTraining
 from samebits.langid.training.on_workers.word_tables import take_ranges
 
-__all__ = ["SAMPLE", "RowSample", "SampleNode", "take_sample"]
+__all__ = ["SAMPLE", "RowSample", "SampleNode", "keep_sample", "read_sample", "take_sample"]
 
 SAMPLE = "sample"  # the stage
 EVERY = (1 << 64) - 1
@@ -64,16 +64,24 @@ class SampleNode:
 
 def take_sample(training: WorkerTraining, number: int, most: int) -> RowSample:
     """Return the rows that ``sample_rows`` chooses, of ``number`` that can be used."""
+    return read_sample(training.folder, keep_sample(training, number, most), most)
+
+
+def keep_sample(training: WorkerTraining, number: int, most: int) -> list[Index]:
+    """Let workers keep the rows that ``sample_rows`` chooses, of ``number`` that can be used, and few others."""
     limit = EVERY if number <= most else min(EVERY, int(SLACK * most / number * EVERY))
     attempt = 1
     while True:
         task = SampleNode(training.folder, f"{SAMPLE} {attempt}", limit)
         parts = training.map_nodes(task.stage, task, training.rows, light=True)
         if limit == EVERY or sum(part.told for part in parts) >= most:
-            break
+            return [part.pieces for part in parts]
         limit, attempt = min(EVERY, 4 * limit), attempt + 1
-    found = training.folder.read_all([part.pieces for part in parts], 0)
-    return _chosen(list(found), most)
+
+
+def read_sample(folder: PieceFolder, files: Sequence[Index], most: int) -> RowSample:
+    """Read the rows that were kept, and choose."""
+    return _chosen(list(folder.read_all(files, 0)), most)
 
 
 def _chosen(pieces: Sequence[Any], most: int) -> RowSample:
