@@ -33,8 +33,7 @@ from samebits.core.ports.executor import Handle, Outcome, Task
 from samebits.errors import ClusterLost, ConfigError, MissingExtra, WorkerLost
 from samebits.executors import ExecutorOptions
 from samebits.executors.cluster.answers import Answers
-from samebits.executors.cluster.claims import Claims
-from samebits.executors.cluster.grouping import KEPT_PER_WORKER, LONGEST_SECONDS, Departures
+from samebits.executors.cluster.grouping import KEPT_PER_WORKER, Departures
 from samebits.executors.cluster.in_flight import Flight, Flights, Message
 from samebits.executors.cluster.in_hand import shards_in_hand
 from samebits.executors.cluster.ray_pulse import KNOCK_SECONDS, Pulse, PulseBoard
@@ -95,7 +94,8 @@ class RayExecutor:
         self._num_keys = 0
         self._closed = threading.Event()
         self._order = make_order(options, self._run_folder.path if self._run_folder else None)
-        self._departures = Departures(lambda: self.workers, lambda: len(self._flights), self._order.spool)
+        # No lists: with them Ray ended every second driver whose head was killed, without a word, before it was noticed here (dev/LOG.md).
+        self._departures = Departures(lambda: self.workers, lambda: len(self._flights), "")
         self._flights = Flights("Ray", options.address, self._order, self._put, self._departures)
         try:
             if not self._joined:
@@ -199,9 +199,8 @@ class RayExecutor:
 
     def _start(self, message: Message) -> None:
         first = message.group.flights[0]
-        claims = message.claims(LONGEST_SECONDS)
         # in a list, so that a worker fetches them when it does not have them yet, not for every shard
-        ref = self._run.remote([first.task, first.state], message.shards, claims, self._board)
+        ref = self._run.remote([first.task, first.state], message.shards, self._board)
         self._flights.put(ref, message)
         ref.future().add_done_callback(lambda done: self._end(ref, done))
 
@@ -310,16 +309,14 @@ class RayExecutor:
 _pulse: Pulse | None = None  # made with a worker process's first shard
 
 
-def _run(
-    orders: list[tuple[str, Any]], shards: tuple[Shard, ...], claims: Claims | None, board: Any
-) -> Answers:
+def _run(orders: list[tuple[str, Any]], shards: tuple[Shard, ...], board: Any) -> Answers:
     global _pulse
     _pulse = _pulse or Pulse(board)
     _pulse.board = board
     (task_key, task), (state_key, state) = orders
     worker = _worker_name(_pulse.node, os.getpid())
     fetch = (task_key, lambda: ray.get(task)), (state_key, lambda: ray.get(state))
-    return work_together(*fetch, shards, worker, claims)
+    return work_together(*fetch, shards, worker, None)
 
 
 def _explain(error: BaseException) -> BaseException:
